@@ -1,0 +1,1 @@
+//! `mcp-bridge` joins MCP clients to the ComputerCraft computers of a Minecraft world.

@@ -1,0 +1,2 @@
+//! Parses the command line and starts a command; nothing else.
+fn main() {}
