@@ -1,2 +1,85 @@
 //! Parses the command line and starts a command; nothing else.
-fn main() {}
+
+use std::process::ExitCode;
+
+use clap::{Args, Parser, Subcommand};
+use mcp_bridge::{
+    commands,
+    config::{Flags, Folders},
+};
+
+/// Lets an MCP client see and program the ComputerCraft computers of a Minecraft world.
+///
+/// Without a command it serves MCP on standard input and output, as MCP clients (Claude Desktop, Claude Code,
+/// opencode, MCP Inspector) start it, and opens the link port that computers in the game connect to.
+#[derive(Parser)]
+#[command(name = "mcp-bridge", version, after_help = AFTER_HELP)]
+struct CommandLine {
+    #[command(subcommand)]
+    command: Option<Command>,
+
+    #[command(flatten)]
+    settings: Settings,
+}
+
+const AFTER_HELP: &str = "\
+In the game, on each computer:
+  wget run http://HOST:3001/install.lua
+  mcp-computer ws://HOST:3001
+
+Settings are read from flags, then the environment, then config.toml in the configuration folder.
+MCP_BRIDGE_LOG sets what is logged (such as debug); MCP_BRIDGE_CONFIG_DIR and MCP_BRIDGE_STATE_DIR move the folders.";
+
+#[derive(Subcommand)]
+enum Command {
+    /// Show where the log is, and its last lines
+    Logs {
+        /// How many lines
+        #[arg(short = 'n', long, default_value_t = 40)]
+        lines: usize,
+    },
+}
+
+#[derive(Args)]
+struct Settings {
+    /// Address to listen on for computers [env: CC_LINK_HOST] [default: 0.0.0.0]
+    #[arg(long, value_name = "ADDRESS")]
+    link_host: Option<String>,
+
+    /// Port to listen on for computers; 0 means any free one [env: CC_LINK_PORT] [default: 3001]
+    #[arg(long, value_name = "PORT")]
+    link_port: Option<String>,
+
+    /// Token that every computer must show; needed for links over the internet [env: CC_LINK_TOKEN]
+    #[arg(long, value_name = "TOKEN")]
+    link_token: Option<String>,
+
+    /// Names by which this machine is reached, with commas between [env: CC_LINK_NAMES]
+    #[arg(long, value_name = "NAMES")]
+    link_names: Option<String>,
+
+    /// How long a computer has to answer a probe, in milliseconds [env: CC_PROBE_TIMEOUT_MS] [default: 2000]
+    #[arg(long, value_name = "MS")]
+    probe_timeout_ms: Option<String>,
+}
+
+impl From<Settings> for Flags {
+    fn from(settings: Settings) -> Self {
+        Self {
+            link_host: settings.link_host,
+            link_port: settings.link_port,
+            link_token: settings.link_token,
+            link_names: settings.link_names,
+            probe_timeout_ms: settings.probe_timeout_ms,
+        }
+    }
+}
+
+fn main() -> ExitCode {
+    let line = CommandLine::parse();
+    let folders = Folders::from_environment(|name| std::env::var(name).ok());
+    match line.command {
+        None => commands::serve::run(&line.settings.into(), &folders),
+        Some(Command::Logs { lines }) => commands::logs::run(&folders, lines),
+    }
+}

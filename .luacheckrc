@@ -1,0 +1,20 @@
+-- Lints the in-game Lua: `luacheck lua`. The agent is written in what Lua 5.1 and 5.2 have in common.
+std = "lua51+lua52"
+max_line_length = 120
+
+include_files = { "lua", "examples", "src/simulator" }
+
+-- Globals of the game, read only: nothing of ours may leak into `_G`.
+read_globals = {
+  "_CC_DEFAULT_SETTINGS", "_HOST",
+  "bit", "bit32", "colors", "colours", "commands", "disk", "fs", "gps", "help", "http", "keys", "multishell",
+  "paintutils", "parallel", "peripheral", "pocket", "print", "printError", "read", "rednet", "redstone", "rs",
+  "settings", "shell", "sleep", "term", "textutils", "turtle", "vector", "window", "write",
+  os = {
+    fields = {
+      "cancelAlarm", "cancelTimer", "clock", "computerID", "computerLabel", "date", "day", "difftime", "epoch",
+      "getComputerID", "getComputerLabel", "loadAPI", "pullEvent", "pullEventRaw", "queueEvent", "reboot", "run",
+      "setAlarm", "setComputerLabel", "shutdown", "sleep", "startTimer", "time", "unloadAPI", "version",
+    },
+  },
+}

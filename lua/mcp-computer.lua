@@ -1,0 +1,55 @@
+--- mcp-computer: links this computer to an mcp-bridge, so that an MCP client can see and program it.
+
+local VERSION = "1.0.0"
+-- The bridge fills in its own address when it serves this program.
+local DEFAULT_URL = nil
+-- The setting that holds the link's token, if the bridge wants one.
+local TOKEN_SETTING = "mcp_computer.token"
+
+local options = require("mcp-computer.options")
+
+local function print_lines(lines)
+  for i = 1, #lines do print(lines[i]) end
+end
+
+local function program_name()
+  return arg and arg[0] and fs and fs.getName and fs.getName(arg[0]) or "mcp-computer"
+end
+
+local parsed, problem = options.parse({ ... })
+if not parsed then
+  print_lines(options.usage(program_name()))
+  error(problem, 0)
+end
+if parsed.action == "help" then
+  print_lines(options.usage(program_name()))
+  return
+end
+if parsed.action == "version" then
+  print("mcp-computer v" .. VERSION)
+  return
+end
+
+local address_text = parsed.url or DEFAULT_URL
+if not address_text then
+  print_lines(options.usage(program_name()))
+  error("The bridge's URL is missing.", 0)
+end
+
+local url = require("mcp-computer.url")
+local address, malformed = url.parse(address_text)
+if not address then error(malformed, 0) end
+
+local advice = require("mcp-computer.advice")
+if not http then error(table.concat(advice.http_off(), "\n"), 0) end
+if not http.websocketAsync then error(table.concat(advice.websockets_off(), "\n"), 0) end
+
+local agent = require("mcp-computer.agent")
+print(("mcp-computer v%s connecting to %s"):format(VERSION, address_text))
+local token = parsed.token or settings and settings.get(TOKEN_SETTING)
+agent.new({
+  address = address,
+  version = VERSION,
+  token = token and tostring(token),
+  program = { shell = shell, multishell = multishell, require = require, package = package },
+}):run()

@@ -1,0 +1,142 @@
+--- All jobs of this computer: each gets every event it waits for, in order, and none can starve the agent.
+
+local job = require("mcp-computer.job")
+local guard = require("mcp-computer.guard")
+
+local remove = table.remove
+local setmetatable = setmetatable
+
+local jobs = {}
+jobs.__index = jobs
+
+--- Jobs that may run at once.
+jobs.LIMIT = 128
+
+-- Events that wait for one job; as in the game's own queue, the newest are dropped beyond.
+local INBOX_LIMIT = 256
+-- Once jobs have run for this long on one event, the rest waits for the next: the game allows 7 s for all together.
+local SLICE_SECONDS = 0.25
+
+--- @tparam table options
+--   `program`: see @{environment.new}; `clock()`: seconds; `on_end(job)`: called once a job has its outcome;
+--   `on_halt(job, name)`: called before a job reboots or shuts down the computer.
+-- @treturn jobs
+function jobs.new(options)
+  return setmetatable({
+    options = options,
+    by_key = {},  -- entries {key, job, inbox, first, last}
+    order = {},   -- the same entries, oldest first
+    turn = 1,     -- whose turn it is, as an index of `order`
+    ended = {},   -- jobs that have ended, and of which that is not yet known
+  }, jobs)
+end
+
+--- @tparam string key
+-- @treturn job|nil One that still runs.
+function jobs:find(key)
+  local entry = self.by_key[key]
+  return entry and entry.job
+end
+
+--- @treturn number How many jobs run.
+function jobs:count()
+  return #self.order
+end
+
+--- Takes on a new job. It runs at the next @{jobs:run}.
+-- @tparam string key Tells it from all other jobs that run.
+-- @param id Its request's.
+-- @tparam string code
+-- @tparam table owner Kept in the job: to whom its answer goes.
+-- @treturn boolean Whether there was room for it.
+function jobs:start(key, id, code, owner)
+  if #self.order >= jobs.LIMIT then return false end
+  local new = job.new(id, code, self.options)
+  new.owner = owner
+  if new.outcome then -- it can't start
+    self.options.on_end(new)
+    return true
+  end
+  local entry = { key = key, job = new, inbox = { false }, first = 1, last = 1 } -- `false`: the start
+  self.by_key[key] = entry
+  self.order[#self.order + 1] = entry
+  return true
+end
+
+--- Lets every job have an event of the world.
+-- @tparam table event Packed, with its length in `n`.
+function jobs:deliver(event)
+  for i = 1, #self.order do
+    local entry = self.order[i]
+    local waiting = entry.last - entry.first + 1
+    -- What a job will wait for is known only once it has seen all that came before.
+    if waiting < INBOX_LIMIT and (waiting > 0 or entry.job:wants(event[1])) then
+      entry.last = entry.last + 1
+      entry.inbox[entry.last] = event
+    end
+  end
+end
+
+-- Gives a job the first event of its inbox. Returns whether the game has stopped it: the agent must yield then.
+local function step(entry)
+  local event = entry.inbox[entry.first]
+  entry.inbox[entry.first] = nil
+  entry.first = entry.first + 1
+  local current = entry.job
+  if event and not current:wants(event[1]) then return false end
+  current:resume(event or nil)
+  local outcome = current.outcome
+  return outcome ~= nil and not outcome.ok and guard.is_abort(outcome.message)
+end
+
+-- Takes out the job at an index, which has ended.
+local function take_out(self, index)
+  local entry = remove(self.order, index)
+  self.by_key[entry.key] = nil
+  self.ended[#self.ended + 1] = entry.job
+end
+
+local function announce_ended(self)
+  while #self.ended > 0 do self.options.on_end(remove(self.ended, 1)) end
+end
+
+--- Runs jobs on the events that wait for them, in turn, until none waits or the time for one event is spent.
+--
+-- When it is spent, nothing more is done, not even telling of a job that has ended: the game would stop the agent in
+-- the midst of it.
+-- @treturn boolean Whether something still waits: the agent is to come back at once, after yielding.
+function jobs:run()
+  local deadline = self.options.clock() + SLICE_SECONDS
+  local idle = 0 -- jobs looked at in a row that had nothing to do
+  announce_ended(self)
+  while idle < #self.order do
+    if self.turn > #self.order then self.turn = 1 end
+    local entry = self.order[self.turn]
+    if entry.first > entry.last then
+      idle = idle + 1
+      self.turn = self.turn + 1
+    else
+      idle = 0
+      local was_stopped = step(entry)
+      if entry.job.outcome then
+        take_out(self, self.turn)
+      else
+        self.turn = self.turn + 1
+      end
+      if was_stopped or self.options.clock() >= deadline then return self:has_waiting() end
+      announce_ended(self)
+    end
+  end
+  return false
+end
+
+--- @treturn boolean Whether something waits to be done for some job.
+function jobs:has_waiting()
+  if #self.ended > 0 then return true end
+  for i = 1, #self.order do
+    if self.order[i].first <= self.order[i].last then return true end
+  end
+  return false
+end
+
+return jobs

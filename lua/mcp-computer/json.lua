@@ -1,0 +1,220 @@
+--- The link's JSON: linear in time, ASCII on the wire, and never an error, whatever the table or the text.
+--
+-- The game's own `textutils` can't be used: it mangles bytes, emits invalid JSON on Minecraft 1.12.2, refuses functions
+-- and repeated tables, and takes time that grows with the square of the size.
+
+local number = require("mcp-computer.number")
+local text = require("mcp-computer.text")
+
+local byte, find, sub = string.byte, string.find, string.sub
+local concat, sort = table.concat, table.sort
+local getmetatable, next, rawequal, rawget = getmetatable, next, rawequal, rawget
+local setmetatable, tostring, type = setmetatable, tostring, type
+
+local json = {}
+
+json.TEXT = text.TEXT
+json.BYTES = text.BYTES
+
+--- Stands for JSON's `null`, where a Lua nil would be lost.
+json.null = setmetatable({}, { __tostring = function() return "null" end })
+
+-- Deeper values are cut (writing) or refused (reading).
+local MAX_DEPTH = 64
+
+local ARRAY = {}
+
+--- Marks a table as a JSON array, so that an empty one is written `[]`.
+-- @tparam table t
+-- @treturn table The same table.
+function json.array(t)
+  return setmetatable(t, ARRAY)
+end
+
+-- The length of a table that is to be an array, or nil if it is to be an object.
+local function array_length(t)
+  local length = 0
+  while rawget(t, length + 1) ~= nil do length = length + 1 end
+  if rawequal(getmetatable(t), ARRAY) then return length end
+  if length == 0 then return nil end
+  local count = 0
+  for _ in next, t do count = count + 1 end
+  return count == length and length or nil
+end
+
+local function key_text(key)
+  local kind = type(key)
+  if kind == "string" then return key end
+  if kind == "number" then return number.is_finite(key) and number.format(key) or number.name(key) end
+  if kind == "boolean" then return tostring(key) end
+  return nil -- a key that has no name in JSON: the entry is left out
+end
+
+local write
+
+local function write_array(out, t, length, mode, path, depth)
+  out[#out + 1] = "["
+  for i = 1, length do
+    if i > 1 then out[#out + 1] = "," end
+    write(out, rawget(t, i), mode, path, depth)
+  end
+  out[#out + 1] = "]"
+end
+
+local function write_object(out, t, mode, path, depth)
+  local names, values = {}, {}
+  for key, value in next, t do
+    local name = key_text(key)
+    if name and values[name] == nil then
+      names[#names + 1] = name
+      values[name] = value
+    end
+  end
+  sort(names)
+  out[#out + 1] = "{"
+  for i = 1, #names do
+    out[#out + 1] = (i > 1 and ",\"" or "\"") .. text.escape(names[i], mode) .. "\":"
+    write(out, values[names[i]], mode, path, depth)
+  end
+  out[#out + 1] = "}"
+end
+
+function write(out, value, mode, path, depth)
+  local kind = type(value)
+  if kind == "string" then
+    out[#out + 1] = "\"" .. text.escape(value, mode) .. "\""
+  elseif kind == "number" and number.is_finite(value) then
+    out[#out + 1] = number.format(value)
+  elseif kind == "boolean" then
+    out[#out + 1] = value and "true" or "false"
+  elseif kind == "table" and not rawequal(value, json.null) and not path[value] and depth < MAX_DEPTH then
+    path[value] = true
+    local length = array_length(value)
+    if length then
+      write_array(out, value, length, mode, path, depth + 1)
+    else
+      write_object(out, value, mode, path, depth + 1)
+    end
+    path[value] = nil
+  else
+    out[#out + 1] = "null" -- nil, NaN, infinities, functions, cycles, and what is too deep
+  end
+end
+
+--- Writes a value as JSON. What JSON can't say (functions, NaN, infinities, cycles) becomes `null`.
+--
+-- A table is an array if it is marked by @{json.array} or holds exactly the keys 1 to n; any other is an object, with
+-- its keys in order.
+-- @param value
+-- @tparam[opt] string mode How strings are written: `json.TEXT` (default) or `json.BYTES`.
+-- @treturn string ASCII.
+function json.encode(value, mode)
+  local out = {}
+  write(out, value, mode or json.TEXT, {}, 0)
+  return concat(out)
+end
+
+local function skip_space(s, at)
+  local _, last = find(s, "^[ \t\r\n]*", at)
+  return last + 1
+end
+
+-- JSON strings hold no raw control characters. (`%c` finds a few more, which are allowed.)
+local function has_control(raw)
+  local at = find(raw, "%c")
+  while at do
+    if byte(raw, at) < 32 then return true end
+    at = find(raw, "%c", at + 1)
+  end
+  return false
+end
+
+-- Readers return the value and where what follows it begins, or nil and an error.
+local function read_string(s, at, mode)
+  local parts = {}
+  at = at + 1
+  while true do
+    local stop = find(s, "[\"\\]", at)
+    if not stop then return nil, "a string does not end" end
+    if stop > at then
+      local raw = sub(s, at, stop - 1)
+      if has_control(raw) then return nil, "a control character in a string" end
+      parts[#parts + 1] = text.read_raw(raw, mode)
+    end
+    if byte(s, stop) == 34 then return concat(parts), stop + 1 end
+    local piece, after = text.read_escape(s, stop, mode)
+    if not piece then return nil, "an invalid escape in a string" end
+    parts[#parts + 1] = piece
+    at = after
+  end
+end
+
+local read
+
+local function read_array(s, at, mode, depth)
+  local result, count = json.array({}), 0
+  at = skip_space(s, at + 1)
+  if sub(s, at, at) == "]" then return result, at + 1 end
+  while true do
+    local value, after = read(s, at, mode, depth)
+    if value == nil then return nil, after end
+    count = count + 1
+    result[count] = value
+    at = skip_space(s, after)
+    local mark = sub(s, at, at)
+    if mark == "]" then return result, at + 1 end
+    if mark ~= "," then return nil, "an array lacks a comma or its end" end
+    at = skip_space(s, at + 1)
+  end
+end
+
+local function read_object(s, at, mode, depth)
+  local result = {}
+  at = skip_space(s, at + 1)
+  if sub(s, at, at) == "}" then return result, at + 1 end
+  while true do
+    if sub(s, at, at) ~= "\"" then return nil, "an object's key is not a string" end
+    local key, after = read_string(s, at, mode)
+    if not key then return nil, after end
+    at = skip_space(s, after)
+    if sub(s, at, at) ~= ":" then return nil, "an object lacks a colon" end
+    local value
+    value, after = read(s, skip_space(s, at + 1), mode, depth)
+    if value == nil then return nil, after end
+    result[key] = value
+    at = skip_space(s, after)
+    local mark = sub(s, at, at)
+    if mark == "}" then return result, at + 1 end
+    if mark ~= "," then return nil, "an object lacks a comma or its end" end
+    at = skip_space(s, at + 1)
+  end
+end
+
+function read(s, at, mode, depth)
+  if depth > MAX_DEPTH then return nil, "nested too deep" end
+  local mark = sub(s, at, at)
+  if mark == "{" then return read_object(s, at, mode, depth + 1) end
+  if mark == "[" then return read_array(s, at, mode, depth + 1) end
+  if mark == "\"" then return read_string(s, at, mode) end
+  if sub(s, at, at + 3) == "true" then return true, at + 4 end
+  if sub(s, at, at + 4) == "false" then return false, at + 5 end
+  if sub(s, at, at + 3) == "null" then return json.null, at + 4 end
+  local value, after = number.read(s, at)
+  if value then return value, after end
+  return nil, "no value at character " .. number.format(at)
+end
+
+--- Reads JSON text. Arrays come marked (@{json.array}), `null` comes as @{json.null}.
+-- @tparam string s
+-- @tparam[opt] string mode How strings are read: `json.TEXT` (default) or `json.BYTES`.
+-- @return The value, or nil if the text is malformed.
+-- @treturn string|nil What is wrong with it.
+function json.decode(s, mode)
+  if type(s) ~= "string" then return nil, "not a string" end
+  local value, after = read(s, skip_space(s, 1), mode or json.TEXT, 0)
+  if value == nil then return nil, after end
+  if skip_space(s, after) <= #s then return nil, "something follows the value" end
+  return value
+end
+
+return json

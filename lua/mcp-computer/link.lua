@@ -1,0 +1,232 @@
+--- The link to the bridge: a WebSocket that is opened, greeted, watched, and opened again when it breaks.
+--
+-- A link never waits: it is told of events (@{link:handle}) and of the passing of time (@{link:tick}), and says when it
+-- wants to hear of time next (`wake_at`). So it lives in any event loop, and a lost timer costs nothing.
+
+local identity = require("mcp-computer.identity")
+local json = require("mcp-computer.json")
+
+local find, format, sub = string.find, string.format, string.sub
+local max, min, random = math.max, math.min, math.random
+local pcall, rawequal, setmetatable, tostring, type = pcall, rawequal, setmetatable, tostring, type
+local http_library = http
+
+local link = {}
+link.__index = link
+
+-- The game's own limit is 30 s, but before 1.105 it forgets handshakes that hang.
+local CONNECT_SECONDS = 35
+-- A bridge that has not answered hello by then is taken for one of version 1.
+local GREETING_SECONDS = 2
+local FIRST_RETRY_SECONDS, LAST_RETRY_SECONDS = 0.5, 30
+-- A link that held for this long was a good one: the next attempt comes soon again.
+local GOOD_LINK_SECONDS = 10
+-- A peer that says it takes less than this is not believed: no error would fit.
+local SMALLEST_LIMIT = 1024
+-- Computers that lost one bridge together don't come back in the same tick.
+local JITTER = 0.2
+
+local SOCKET_EVENTS = {
+  websocket_success = true, websocket_failure = true, websocket_message = true, websocket_closed = true,
+}
+
+--- The states of a link.
+link.WAITING, link.OPENING, link.GREETING, link.LINKED, link.STOPPED =
+  "waiting", "opening", "greeting", "linked", "stopped"
+
+--- @tparam table options
+--   `address`: see @{url.parse}; `boot`: this start's name; `hello()`: the hello frame; `clock()`: seconds;
+--   `on_linked(connection)`; `on_frame(connection, frame)`: a frame that isn't the link's own affair;
+--   `on_trouble(reason, state)`: an attempt failed, or the link broke, while in `state`;
+--   `on_stop(reason)`: the link ended for good.
+-- @treturn link One that connects at its first @{link:tick}.
+function link.new(options)
+  return setmetatable({
+    options = options,
+    state = link.WAITING,
+    wake_at = 0,           -- when `tick` has something to do, or nil
+    retry_seconds = FIRST_RETRY_SECONDS,
+    prefix = options.address.base .. "#" .. sub(options.boot, -4), -- of the URLs of all connections of this start
+    attempts = 0,
+    connection = nil,      -- {url, socket, mode, version, limit, linked_at} of the present attempt
+  }, link)
+end
+
+local function close_socket(socket)
+  if socket then pcall(socket.close) end
+end
+
+-- Drops the present connection, whatever its state.
+local function drop(self)
+  local connection = self.connection
+  self.connection = nil
+  if connection then
+    close_socket(connection.socket)
+    connection.socket = nil
+  end
+  return connection
+end
+
+local function retry_later(self, reason)
+  local state = self.state
+  local connection = drop(self)
+  local now = self.options.clock()
+  if connection and connection.linked_at and now - connection.linked_at >= GOOD_LINK_SECONDS then
+    self.retry_seconds = FIRST_RETRY_SECONDS
+  end
+  -- `random` may be seeded alike everywhere, so the computer's number is mixed in.
+  local spread = ((random() + identity.id() * 0.618) % 1 * 2 - 1) * JITTER
+  local delay = self.retry_seconds * (1 + spread)
+  self.wake_at = now + max(FIRST_RETRY_SECONDS, min(LAST_RETRY_SECONDS, delay))
+  self.retry_seconds = min(LAST_RETRY_SECONDS, self.retry_seconds * 2)
+  self.state = link.WAITING
+  self.options.on_trouble(reason, state)
+end
+
+local function stop(self, reason)
+  drop(self)
+  self.state = link.STOPPED
+  self.wake_at = nil
+  self.options.on_stop(reason)
+end
+
+local function connect(self)
+  self.attempts = self.attempts + 1
+  local connection = {
+    -- The game tells sockets apart by their URL alone; a fragment stays off the wire.
+    url = self.prefix .. format("%x", self.attempts),
+    mode = json.TEXT,
+    version = 1,
+    limit = identity.MAX_MESSAGE,
+  }
+  self.connection = connection
+  self.state = link.OPENING
+  self.wake_at = self.options.clock() + CONNECT_SECONDS
+  local ok, started, problem = pcall(http_library.websocketAsync, connection.url)
+  if not ok then
+    retry_later(self, tostring(started))
+  elseif started == false then
+    retry_later(self, tostring(problem or "Could not connect"))
+  end
+end
+
+local function opened(self, socket)
+  if self.state ~= link.OPENING then return close_socket(socket) end
+  local connection = self.connection
+  connection.socket = socket -- kept, since the game closes sockets that are garbage
+  self.state = link.GREETING
+  self.wake_at = self.options.clock() + GREETING_SECONDS
+  self:send(connection, json.encode(self.options.hello(), json.TEXT))
+end
+
+local function become_linked(self)
+  self.state = link.LINKED
+  self.wake_at = nil
+  self.connection.linked_at = self.options.clock()
+  self.options.on_linked(self.connection)
+end
+
+local function hello_ok(self, frame)
+  local connection = self.connection
+  if type(frame.protocol) == "number" and frame.protocol >= 2 then
+    connection.version = 2
+    connection.mode = json.BYTES
+    if type(frame.maxMessage) == "number" and frame.maxMessage >= SMALLEST_LIMIT then
+      connection.limit = min(frame.maxMessage, identity.MAX_MESSAGE)
+    end
+  end
+  if self.state == link.GREETING then become_linked(self) end
+end
+
+local function hello_error(self, frame)
+  local reason = type(frame.error) == "string" and frame.error or "the bridge refused this computer"
+  if frame.retry == false then
+    stop(self, reason)
+  else
+    retry_later(self, "the bridge says: " .. reason)
+  end
+end
+
+local function received(self, data, is_binary)
+  if is_binary or type(data) ~= "string" then return end
+  local connection = self.connection
+  local frame = json.decode(data, connection.mode)
+  if type(frame) ~= "table" or rawequal(frame, json.null) then return end
+  local kind = frame.type
+  if kind == "hello-ok" then
+    hello_ok(self, frame)
+  elseif kind == "hello-error" then
+    hello_error(self, frame)
+  elseif kind == "ping" then
+    if connection.version >= 2 then
+      self:send(connection, json.encode({ type = "pong", n = frame.n }, connection.mode))
+    end
+  else
+    self.options.on_frame(connection, frame)
+  end
+end
+
+local function closed(self, reason, code)
+  local shown = type(reason) == "string" and reason ~= "" and reason or "the connection was closed"
+  if type(code) == "number" then shown = shown .. format(" (code %d)", code) end
+  retry_later(self, shown)
+end
+
+--- Takes an event, if it is one of the link's sockets.
+-- @tparam table event Packed.
+-- @treturn boolean Whether it was; nobody else is to see it then.
+function link:handle(event)
+  local name, address = event[1], event[2]
+  if not SOCKET_EVENTS[name] or type(address) ~= "string" then return false end
+  if sub(address, 1, #self.prefix) ~= self.prefix then return false end
+  local connection = self.connection
+  if not connection or address ~= connection.url then
+    -- Of an attempt that was given up.
+    if name == "websocket_success" then close_socket(event[3]) end
+  elseif name == "websocket_success" then
+    opened(self, event[3])
+  elseif name == "websocket_message" then
+    received(self, event[3], event[4])
+  elseif name == "websocket_failure" then
+    retry_later(self, tostring(event[3] or "Could not connect"))
+  else
+    closed(self, event[3], event[4])
+  end
+  return true
+end
+
+--- Does what is due by now.
+-- @tparam[opt] boolean due The time has come whatever the clock says, which may have been set back.
+function link:tick(due)
+  if not self.wake_at or not due and self.options.clock() < self.wake_at then return end
+  if self.state == link.WAITING then
+    connect(self)
+  elseif self.state == link.OPENING then
+    retry_later(self, "Timed out")
+  elseif self.state == link.GREETING then
+    become_linked(self)
+  end
+end
+
+--- Sends a frame, if its connection is still the present one. A link that can't send is opened again.
+-- @tparam table connection
+-- @tparam string message
+-- @treturn boolean Whether it was sent.
+-- @treturn string|nil `too-large` if the game refuses a message of this size; the link goes on then.
+function link:send(connection, message)
+  if connection ~= self.connection or not connection.socket then return false end
+  local ok, problem = pcall(connection.socket.send, message)
+  if ok then return true end
+  if find(tostring(problem), "too large", 1, true) then return false, "too-large" end
+  retry_later(self, tostring(problem))
+  return false
+end
+
+--- Closes the socket; the link does nothing more.
+function link:close()
+  drop(self)
+  self.state = link.STOPPED
+  self.wake_at = nil
+end
+
+return link

@@ -1,0 +1,65 @@
+--- The command line.
+
+local find, format, match, sub = string.find, string.format, string.match, string.sub
+
+local options = {}
+
+local ACTIONS = {
+  help = "help", ["-help"] = "help", ["--help"] = "help", ["-h"] = "help",
+  version = "version", ["-version"] = "version", ["--version"] = "version",
+}
+local VALUES = {
+  ["-url"] = "url", ["--url"] = "url",
+  ["-token"] = "token", ["--token"] = "token",
+}
+
+--- How the program is called.
+-- @tparam string program Its name.
+-- @treturn {string,...} Lines.
+function options.usage(program)
+  return {
+    "Usage:",
+    program .. " <ws-url>",
+    program .. " -url <ws-url>",
+    program .. " --version",
+    "For example:",
+    program .. " ws://192.168.1.20:3001",
+    "If the bridge wants a token: --token <token>, or once: set mcp_computer.token <token>",
+  }
+end
+
+--- Reads the arguments.
+-- @tparam {string,...} args
+-- @treturn table|nil `action` (`run`, `help` or `version`), `url`, `token`.
+-- @treturn string|nil What is wrong with them.
+function options.parse(args)
+  local result = { action = "run" }
+  local i = 1
+  while i <= #args do
+    local arg = args[i]
+    local name, value = match(arg, "^(%-%-?%a+)=(.*)$")
+    local key = VALUES[name or arg]
+    if ACTIONS[arg] then
+      return { action = ACTIONS[arg] }
+    elseif key then
+      if not name then
+        i = i + 1
+        value = args[i]
+      end
+      if not value or value == "" or not name and find(value, "^%-") then
+        return nil, format("%s must be followed by its value", name or arg)
+      end
+      result[key] = value
+    elseif sub(arg, 1, 1) == "-" then
+      return nil, format("Unknown option %s", arg)
+    elseif result.url then
+      return nil, format("One URL is enough: %s is a second one", arg)
+    else
+      result.url = arg
+    end
+    i = i + 1
+  end
+  return result
+end
+
+return options

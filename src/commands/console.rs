@@ -1,0 +1,16 @@
+//! The one place where a command answers a person.
+//!
+//! Serving MCP never comes here for standard output, which then carries JSON-RPC and nothing else.
+
+use std::io::{self, Write};
+
+/// Writes a line to standard output. A reader that left, such as `head`, is no failure.
+pub fn say(line: &str) {
+    let mut output = io::stdout().lock();
+    let _ = writeln!(output, "{line}").and_then(|()| output.flush());
+}
+
+/// Writes a line to standard error: for problems, and for notes beside what a client reads.
+pub fn note(line: &str) {
+    let _ = writeln!(io::stderr().lock(), "{line}");
+}

@@ -1,0 +1,61 @@
+//! `mcp-bridge logs`: where the log is, and its last lines.
+
+use std::{
+    fs::File,
+    io::{self, Read, Seek, SeekFrom},
+    path::Path,
+    process::ExitCode,
+};
+
+use super::console;
+use crate::{config::Folders, logging};
+
+/// How much of the end of the file is read to find its last lines, in bytes.
+const TAIL: u64 = 256 * 1024;
+
+/// Prints the newest log's path and its last `lines` lines.
+pub fn run(folders: &Folders, lines: usize) -> ExitCode {
+    let Some(file) = logging::newest_file(&folders.state) else {
+        console::say(&format!(
+            "There is no log yet; it will be in {}",
+            logging::folder(&folders.state).display()
+        ));
+        return ExitCode::SUCCESS;
+    };
+    console::say(&file.display().to_string());
+    match tail(&file, lines) {
+        Ok(tail) => {
+            console::say(&tail);
+            ExitCode::SUCCESS
+        }
+        Err(error) => {
+            console::note(&format!("{} can't be read: {error}", file.display()));
+            ExitCode::FAILURE
+        }
+    }
+}
+
+fn tail(path: &Path, lines: usize) -> io::Result<String> {
+    let mut file = File::open(path)?;
+    let length = file.metadata()?.len();
+    file.seek(SeekFrom::Start(length.saturating_sub(TAIL)))?;
+    let mut bytes = Vec::new();
+    file.take(TAIL).read_to_end(&mut bytes)?;
+    let text = String::from_utf8_lossy(&bytes);
+    let all: Vec<_> = text.lines().collect();
+    Ok(all[all.len().saturating_sub(lines)..].join("\n"))
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    #[test]
+    fn the_last_lines_are_shown() {
+        let folder = tempfile::tempdir().unwrap();
+        let file = folder.path().join("log");
+        std::fs::write(&file, "one\ntwo\nthree\n").unwrap();
+        assert_eq!(tail(&file, 2).unwrap(), "two\nthree");
+        assert_eq!(tail(&file, 9).unwrap(), "one\ntwo\nthree");
+    }
+}

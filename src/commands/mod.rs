@@ -1,0 +1,6 @@
+//! What the binary can be told to do: one file for each command.
+
+pub mod console;
+pub mod logs;
+pub mod serve;
+mod signals;

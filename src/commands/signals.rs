@@ -1,0 +1,70 @@
+//! How the system asks a process to leave: the one module that knows signals.
+
+use std::io;
+
+/// Signals that ask this process to leave, listened to from the moment this is made.
+#[cfg(unix)]
+pub struct LeaveSignals {
+    signals: [(tokio::signal::unix::Signal, &'static str); 3],
+}
+
+#[cfg(unix)]
+impl LeaveSignals {
+    /// Starts listening; from now on these signals no longer end the process by themselves.
+    ///
+    /// # Errors
+    /// The system refuses.
+    pub fn listen() -> io::Result<Self> {
+        use tokio::signal::unix::{SignalKind, signal};
+        Ok(Self {
+            signals: [
+                (signal(SignalKind::interrupt())?, "SIGINT"),
+                (signal(SignalKind::terminate())?, "SIGTERM"),
+                (signal(SignalKind::hangup())?, "SIGHUP"),
+            ],
+        })
+    }
+
+    /// Waits for the first one, and tells its name.
+    pub async fn next(&mut self) -> &'static str {
+        let [(interrupt, first), (terminate, second), (hangup, third)] = &mut self.signals;
+        tokio::select! {
+            _ = interrupt.recv() => first,
+            _ = terminate.recv() => second,
+            _ = hangup.recv() => third,
+        }
+    }
+}
+
+/// Console events that ask this process to leave, listened to from the moment this is made.
+#[cfg(windows)]
+pub struct LeaveSignals {
+    ctrl_c: tokio::signal::windows::CtrlC,
+    ctrl_break: tokio::signal::windows::CtrlBreak,
+    ctrl_close: tokio::signal::windows::CtrlClose,
+}
+
+#[cfg(windows)]
+impl LeaveSignals {
+    /// Starts listening; from now on these events no longer end the process by themselves.
+    ///
+    /// # Errors
+    /// The system refuses.
+    pub fn listen() -> io::Result<Self> {
+        use tokio::signal::windows::{ctrl_break, ctrl_c, ctrl_close};
+        Ok(Self {
+            ctrl_c: ctrl_c()?,
+            ctrl_break: ctrl_break()?,
+            ctrl_close: ctrl_close()?,
+        })
+    }
+
+    /// Waits for the first one, and tells its name.
+    pub async fn next(&mut self) -> &'static str {
+        tokio::select! {
+            _ = self.ctrl_c.recv() => "Ctrl+C",
+            _ = self.ctrl_break.recv() => "Ctrl+Break",
+            _ = self.ctrl_close.recv() => "the console's close",
+        }
+    }
+}

@@ -1,0 +1,166 @@
+//! What the link port answers over HTTP: links on any path, `/health`, and the agent to download.
+
+use std::{convert::Infallible, net::SocketAddr, sync::Arc};
+
+use axum::{
+    body::Body,
+    extract::{FromRequestParts, Request, ws::WebSocketUpgrade},
+    http::{HeaderMap, Method, StatusCode, header},
+    response::{IntoResponse, Response},
+};
+use futures_util::future::BoxFuture;
+use hyper::{body::Incoming, service::Service};
+use serde_json::json;
+
+use super::{
+    admission::{self, Policy},
+    frame::DEFAULT_MAX_MESSAGE,
+    session::{self, Shared},
+};
+use crate::{agent, config::LinkConfig};
+
+/// The size of a link's read buffer, in bytes. Links are many and most of their frames are short.
+const READ_BUFFER: usize = 2 * 1024;
+
+/// How much may wait to be written to a link, in bytes, beyond one message.
+const WRITE_BUFFER: usize = 2 * DEFAULT_MAX_MESSAGE;
+
+/// The link port's routes, shared by all connections.
+#[derive(Debug, Clone)]
+pub struct Routes {
+    inner: Arc<Inner>,
+}
+
+#[derive(Debug)]
+struct Inner {
+    shared: Arc<Shared>,
+    policy: Policy,
+}
+
+/// The routes of a port with this configuration.
+pub fn routes(config: &LinkConfig, shared: Arc<Shared>) -> Routes {
+    let policy = Policy {
+        token_required: config.token.is_some(),
+        names: config.names.clone(),
+    };
+    Routes {
+        inner: Arc::new(Inner { shared, policy }),
+    }
+}
+
+impl Routes {
+    /// The service for a connection from `peer`.
+    pub fn for_peer(self, peer: SocketAddr) -> PeerRoutes {
+        PeerRoutes { routes: self, peer }
+    }
+}
+
+/// The routes as one peer sees them.
+#[derive(Debug, Clone)]
+pub struct PeerRoutes {
+    routes: Routes,
+    peer: SocketAddr,
+}
+
+impl Service<hyper::Request<Incoming>> for PeerRoutes {
+    type Response = Response;
+    type Error = Infallible;
+    type Future = BoxFuture<'static, Result<Response, Infallible>>;
+
+    fn call(&self, request: hyper::Request<Incoming>) -> Self::Future {
+        let Self { routes, peer } = self.clone();
+        Box::pin(async move { Ok(routes.answer(request.map(Body::new), peer).await) })
+    }
+}
+
+impl Routes {
+    async fn answer(self, request: Request, peer: SocketAddr) -> Response {
+        let policy = &self.inner.policy;
+        if let Err(refusal) = admission::check_origin(request.headers(), policy) {
+            tracing::warn!(%peer, %refusal, "request refused");
+            return (StatusCode::FORBIDDEN, format!("{refusal}\n")).into_response();
+        }
+        if asks_for_websocket(request.headers()) {
+            return self.link(request, peer).await;
+        }
+        if request.method() != Method::GET && request.method() != Method::HEAD {
+            return (
+                StatusCode::METHOD_NOT_ALLOWED,
+                [(header::ALLOW, "GET, HEAD")],
+                "",
+            )
+                .into_response();
+        }
+        match request.uri().path() {
+            "/health" => self.health(),
+            "/mcp-computer.lua" => lua(agent::program_for(own_address(request.headers()))),
+            "/install.lua" => lua(agent::installer_for(own_address(request.headers()))),
+            _ => (StatusCode::NOT_FOUND, NOT_FOUND).into_response(),
+        }
+    }
+
+    async fn link(self, request: Request, peer: SocketAddr) -> Response {
+        if let Err(refusal) =
+            admission::check_link(request.headers(), peer.ip(), &self.inner.policy)
+        {
+            tracing::warn!(%peer, %refusal, "link refused");
+            return (StatusCode::FORBIDDEN, format!("{refusal}\n")).into_response();
+        }
+        let (mut parts, _) = request.into_parts();
+        let shared = self.inner.shared.clone();
+        match WebSocketUpgrade::from_request_parts(&mut parts, &()).await {
+            Ok(upgrade) => upgrade
+                .read_buffer_size(READ_BUFFER)
+                .write_buffer_size(0)
+                .max_write_buffer_size(WRITE_BUFFER)
+                .max_message_size(DEFAULT_MAX_MESSAGE)
+                .max_frame_size(DEFAULT_MAX_MESSAGE)
+                .on_upgrade(move |socket| session::run(socket, peer, shared)),
+            Err(rejection) => rejection.into_response(),
+        }
+    }
+
+    fn health(&self) -> Response {
+        let health = json!({
+            "ok": true,
+            "computers": self.inner.shared.registry.linked(),
+            "name": env!("CARGO_PKG_NAME"),
+            "version": env!("CARGO_PKG_VERSION"),
+        });
+        (
+            [(header::CONTENT_TYPE, "application/json")],
+            format!("{health}\n"),
+        )
+            .into_response()
+    }
+}
+
+const NOT_FOUND: &str = "This is the link port of mcp-bridge. Computers link here by WebSocket, on any path.\n\
+    GET /health            whether it works, and how many computers are linked\n\
+    GET /install.lua       in the game: wget run http://HOST:PORT/install.lua\n\
+    GET /mcp-computer.lua  the agent itself\n";
+
+fn asks_for_websocket(headers: &HeaderMap) -> bool {
+    headers
+        .get(header::UPGRADE)
+        .and_then(|value| value.to_str().ok())
+        .is_some_and(|value| value.eq_ignore_ascii_case("websocket"))
+}
+
+/// How the one who asks reaches this port, by its own word.
+fn own_address(headers: &HeaderMap) -> Option<&str> {
+    headers
+        .get(header::HOST)
+        .and_then(|host| host.to_str().ok())
+}
+
+fn lua(program: String) -> Response {
+    (
+        [
+            (header::CONTENT_TYPE, "text/plain; charset=utf-8"),
+            (header::CACHE_CONTROL, "no-store"),
+        ],
+        program,
+    )
+        .into_response()
+}

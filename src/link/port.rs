@@ -1,0 +1,241 @@
+//! The link port: binds it, tries again when it can't, and hands each connection to HTTP or to a session.
+
+use std::{io, net::SocketAddr, sync::Arc, time::Duration};
+
+use hyper_util::rt::{TokioIo, TokioTimer};
+use tokio::{
+    net::{TcpListener, TcpStream},
+    sync::{Notify, Semaphore, watch},
+    time::timeout,
+};
+
+use super::{http, registry::Registry, session::Shared};
+use crate::config::LinkConfig;
+
+/// How long after the start the port is bound at the latest, when no request came that needs it.
+const BIND_AFTER: Duration = Duration::from_secs(1);
+
+/// How long after a failed attempt the port is tried again.
+const BIND_AGAIN_AFTER: Duration = Duration::from_secs(2);
+
+/// The most connections at once; more wait in the system's queue.
+const MAX_CONNECTIONS: usize = 16_384;
+
+/// How long a connection may take to send its request's headers.
+const HEADER_TIME: Duration = Duration::from_secs(10);
+
+/// The largest request head, in bytes.
+const MAX_HEAD: usize = 16 * 1024;
+
+/// How long the silence on a connection lasts before the system asks whether the other end is still there.
+const KEEPALIVE_AFTER: Duration = Duration::from_secs(30);
+
+/// What the link port is doing.
+#[derive(Debug, Clone, PartialEq)]
+pub enum PortState {
+    /// It was not tried yet.
+    Starting,
+    /// Computers can link here.
+    Listening(SocketAddr),
+    /// It can't be bound; it is tried again every two seconds.
+    Blocked(Blocked),
+}
+
+/// Why the port can't be bound.
+#[derive(Debug, Clone, PartialEq)]
+pub struct Blocked {
+    /// The address as configured, such as `0.0.0.0:3001`.
+    pub address: String,
+    /// What the system says, and what to do, as whole sentences.
+    pub reason: String,
+}
+
+/// The link port and the computers behind it, from the rest of the program's side.
+#[derive(Debug)]
+pub struct LinkPort {
+    shared: Arc<Shared>,
+    state: watch::Receiver<PortState>,
+    wanted: Arc<Notify>,
+}
+
+impl LinkPort {
+    /// Starts serving the port in the background, for as long as the runtime lives.
+    pub fn start(config: &LinkConfig) -> Self {
+        let shared = Arc::new(Shared {
+            registry: Registry::default(),
+            token: config.token.clone(),
+        });
+        let (report, state) = watch::channel(PortState::Starting);
+        let wanted = Arc::new(Notify::new());
+        tokio::spawn(listen(
+            config.clone(),
+            shared.clone(),
+            report,
+            wanted.clone(),
+        ));
+        Self {
+            shared,
+            state,
+            wanted,
+        }
+    }
+
+    /// Binds the port now: someone who is not just probing this process wants it.
+    pub fn want(&self) {
+        self.wanted.notify_one();
+    }
+
+    /// What the port is doing, as soon as it was tried once.
+    pub async fn state(&self) -> PortState {
+        let mut state = self.state.clone();
+        let tried = state.wait_for(|state| *state != PortState::Starting).await;
+        // The sender lives as long as the port's task, and says what went wrong before it ends.
+        tried.map_or(PortState::Starting, |state| state.clone())
+    }
+
+    /// The computers.
+    pub fn registry(&self) -> &Registry {
+        &self.shared.registry
+    }
+}
+
+/// Binds, again and again until it works, and then accepts for ever.
+async fn listen(
+    config: LinkConfig,
+    shared: Arc<Shared>,
+    report: watch::Sender<PortState>,
+    wanted: Arc<Notify>,
+) {
+    // A probe process must not take the port from the one that stays.
+    let _ = timeout(BIND_AFTER, wanted.notified()).await;
+    let listener = loop {
+        match TcpListener::bind((config.host.as_str(), config.port)).await {
+            Ok(listener) => break listener,
+            Err(error) => {
+                let blocked = Blocked::new(&config, &error);
+                if *report.borrow() == PortState::Starting {
+                    tracing::error!(address = blocked.address, %error, "the link port can't be bound; trying again every 2 s");
+                }
+                report.send_replace(PortState::Blocked(blocked));
+            }
+        }
+        tokio::time::sleep(BIND_AGAIN_AFTER).await;
+    };
+    match listener.local_addr() {
+        Ok(address) => {
+            tracing::info!(%address, "computers can link");
+            report.send_replace(PortState::Listening(address));
+        }
+        Err(error) => {
+            report.send_replace(PortState::Blocked(Blocked::new(&config, &error)));
+            return;
+        }
+    }
+    accept(listener, http::routes(&config, shared)).await;
+}
+
+async fn accept(listener: TcpListener, routes: http::Routes) {
+    let places = Arc::new(Semaphore::new(MAX_CONNECTIONS));
+    loop {
+        // The semaphore is never closed.
+        let Ok(place) = places.clone().acquire_owned().await else {
+            return;
+        };
+        match listener.accept().await {
+            Ok((stream, peer)) => {
+                let routes = routes.clone();
+                tokio::spawn(async move {
+                    serve(stream, peer, routes).await;
+                    drop(place);
+                });
+            }
+            Err(error) => {
+                // Most often the limit on open files: some connection has to end first.
+                tracing::warn!(%error, "a connection can't be accepted");
+                tokio::time::sleep(Duration::from_millis(100)).await;
+            }
+        }
+    }
+}
+
+async fn serve(stream: TcpStream, peer: SocketAddr, routes: http::Routes) {
+    // An answer is one small write: waiting to fill a packet only delays it.
+    if let Err(error) = stream.set_nodelay(true).and_then(|()| keep_alive(&stream)) {
+        tracing::debug!(%peer, %error, "a socket option can't be set");
+    }
+    let connection = hyper::server::conn::http1::Builder::new()
+        .timer(TokioTimer::new())
+        .header_read_timeout(HEADER_TIME)
+        .max_buf_size(MAX_HEAD)
+        .keep_alive(false)
+        .serve_connection(TokioIo::new(stream), routes.for_peer(peer))
+        .with_upgrades();
+    if let Err(error) = connection.await {
+        tracing::debug!(%peer, %error, "a connection ended early");
+    }
+}
+
+/// A game whose machine was cut off closes nothing: only the system's own probes notice it.
+fn keep_alive(stream: &TcpStream) -> io::Result<()> {
+    let probes = socket2::TcpKeepalive::new()
+        .with_time(KEEPALIVE_AFTER)
+        .with_interval(Duration::from_secs(10));
+    socket2::SockRef::from(stream).set_tcp_keepalive(&probes)
+}
+
+impl Blocked {
+    fn new(config: &LinkConfig, error: &io::Error) -> Self {
+        let address = if config.host.contains(':') {
+            format!("[{}]:{}", config.host, config.port)
+        } else {
+            format!("{}:{}", config.host, config.port)
+        };
+        let advice = match error.kind() {
+            io::ErrorKind::AddrInUse => {
+                "Another program holds it, perhaps another mcp-bridge. Stop that program, or set CC_LINK_PORT to \
+                 another port and give the agents the new one."
+            }
+            io::ErrorKind::PermissionDenied => {
+                "This user may not listen there, or the system keeps the port for itself. Set CC_LINK_PORT to another \
+                 port over 1023."
+            }
+            io::ErrorKind::AddrNotAvailable => {
+                "That is no address of this machine. Set CC_LINK_HOST to one it has, or to 0.0.0.0 for all of them."
+            }
+            _ => "Set CC_LINK_HOST to an address of this machine, or to 0.0.0.0 for all of them.",
+        };
+        Self {
+            address,
+            reason: format!("{error}. {advice}"),
+        }
+    }
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    fn blocked(host: &str, kind: io::ErrorKind) -> Blocked {
+        let config = LinkConfig {
+            host: host.into(),
+            port: 3001,
+            token: None,
+            names: Vec::new(),
+        };
+        Blocked::new(&config, &kind.into())
+    }
+
+    #[test]
+    fn a_blocked_port_says_which_setting_to_change() {
+        let taken = blocked("0.0.0.0", io::ErrorKind::AddrInUse);
+        assert_eq!(taken.address, "0.0.0.0:3001");
+        assert!(taken.reason.contains("CC_LINK_PORT"), "{}", taken.reason);
+        let elsewhere = blocked("fd00::1", io::ErrorKind::AddrNotAvailable);
+        assert_eq!(elsewhere.address, "[fd00::1]:3001");
+        assert!(
+            elsewhere.reason.contains("CC_LINK_HOST"),
+            "{}",
+            elsewhere.reason
+        );
+    }
+}

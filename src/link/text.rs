@@ -1,0 +1,223 @@
+//! How a Lua string, which is bytes, travels in JSON, and how a person reads it.
+
+use std::{borrow::Cow, io};
+
+use serde::Serialize;
+use serde_json::{
+    Value,
+    ser::{CharEscape, Formatter},
+};
+
+/// How strings stand in the JSON of a link, agreed in the handshake.
+#[derive(Debug, Clone, Copy, PartialEq, Eq)]
+pub enum TextMode {
+    /// Version 1: plain JSON text.
+    Plain,
+    /// Version 2: one code point U+0000–U+00FF for each byte.
+    Bytes,
+}
+
+/// `value` as JSON in pure ASCII, with strings as `mode` says.
+///
+/// Pure ASCII because games before 1.109 turn every character over U+00FF into `?`, and later ones close the
+/// socket at invalid UTF-8.
+///
+/// # Errors
+/// `value` can't be JSON (a map whose keys are not strings).
+pub fn encode(value: &impl Serialize, mode: TextMode) -> serde_json::Result<String> {
+    let mut json = Vec::with_capacity(256);
+    value.serialize(&mut serde_json::Serializer::with_formatter(
+        &mut json,
+        AsciiFormatter(mode),
+    ))?;
+    String::from_utf8(json).map_err(|error| serde_json::Error::io(io::Error::other(error)))
+}
+
+/// Escapes everything outside ASCII; in byte mode, byte by byte.
+struct AsciiFormatter(TextMode);
+
+impl Formatter for AsciiFormatter {
+    fn write_string_fragment<W: ?Sized + io::Write>(
+        &mut self,
+        writer: &mut W,
+        fragment: &str,
+    ) -> io::Result<()> {
+        let mut rest = fragment;
+        while let Some(at) = rest.find(|c: char| !c.is_ascii()) {
+            let (ascii, other) = rest.split_at(at);
+            writer.write_all(ascii.as_bytes())?;
+            let end = other.find(|c: char| c.is_ascii()).unwrap_or(other.len());
+            let (other, after) = other.split_at(end);
+            match self.0 {
+                TextMode::Bytes => other
+                    .bytes()
+                    .try_for_each(|byte| write!(writer, "\\u{byte:04x}"))?,
+                TextMode::Plain => other
+                    .encode_utf16()
+                    .try_for_each(|unit| write!(writer, "\\u{unit:04x}"))?,
+            }
+            rest = after;
+        }
+        writer.write_all(rest.as_bytes())
+    }
+
+    fn write_char_escape<W: ?Sized + io::Write>(
+        &mut self,
+        writer: &mut W,
+        escape: CharEscape,
+    ) -> io::Result<()> {
+        serde_json::ser::CompactFormatter.write_char_escape(writer, escape)
+    }
+}
+
+/// The text that a JSON string of an agent stands for.
+///
+/// In byte mode the bytes are read as UTF-8 if they are valid UTF-8, else by the game's character set. A string
+/// with a character over U+00FF is no byte string: it is taken as it is.
+pub fn decode(text: &str, mode: TextMode) -> Cow<'_, str> {
+    if mode == TextMode::Plain || text.is_ascii() {
+        return Cow::Borrowed(text);
+    }
+    let Ok(bytes) = text
+        .chars()
+        .map(|c| u8::try_from(u32::from(c)))
+        .collect::<Result<Vec<u8>, _>>()
+    else {
+        return Cow::Borrowed(text);
+    };
+    Cow::Owned(String::from_utf8(bytes).unwrap_or_else(|error| from_game(error.as_bytes())))
+}
+
+/// [`decode`], for every string inside `value`, keys too.
+pub fn decode_value(value: Value, mode: TextMode) -> Value {
+    if mode == TextMode::Plain {
+        return value;
+    }
+    match value {
+        Value::String(text) => Value::String(decode(&text, mode).into_owned()),
+        Value::Array(items) => items
+            .into_iter()
+            .map(|item| decode_value(item, mode))
+            .collect(),
+        Value::Object(fields) => fields
+            .into_iter()
+            .map(|(key, item)| (decode(&key, mode).into_owned(), decode_value(item, mode)))
+            .collect(),
+        other => other,
+    }
+}
+
+/// Bytes read by the game's character set: code page 437's pictures below 32, 2×3 blocks from 128 to 159, Latin-1
+/// above. Line feed, tab and carriage return stay what they are.
+pub fn from_game(bytes: &[u8]) -> String {
+    bytes.iter().map(|&byte| game_character(byte)).collect()
+}
+
+fn game_character(byte: u8) -> char {
+    /// The pictures of 1 to 31.
+    const LOW: [char; 31] = [
+        '☺', '☻', '♥', '♦', '♣', '♠', '•', '◘', '○', '◙', '♂', '♀', '♪', '♬', '☼', '►', '◄', '↕',
+        '‼', '¶', '§', '▬', '↨', '↑', '↓', '→', '←', '∟', '↔', '▲', '▼',
+    ];
+    match byte {
+        b'\t' | b'\n' | b'\r' => char::from(byte),
+        1..=31 => LOW[usize::from(byte) - 1],
+        127 => '▒',
+        // The low five bits are the cells: top left, top right, middle left, middle right, bottom left. Unicode's
+        // sextants stand in that order too, but leave out the empty one and the left half.
+        128 => ' ',
+        149 => '▌',
+        129..=159 => {
+            let cells = u32::from(byte) - 128;
+            char::from_u32(0x1FB00 + cells - 1 - u32::from(cells > 21)).unwrap_or('?')
+        }
+        other => char::from(other),
+    }
+}
+
+/// `text` on one line: what would end the line, move the cursor or turn the direction of writing is escaped, so that
+/// nothing a computer sends can look like a line of ours.
+pub fn one_line(text: &str) -> Cow<'_, str> {
+    let unsafe_in_a_line = |c: char| {
+        c.is_control()
+            || matches!(c, '\u{2028}' | '\u{2029}' | '\u{200E}' | '\u{200F}' | '\u{202A}'..='\u{202E}' | '\u{2066}'..='\u{2069}')
+    };
+    if !text.contains(unsafe_in_a_line) {
+        return Cow::Borrowed(text);
+    }
+    let mut line = String::with_capacity(text.len() + 8);
+    for c in text.chars() {
+        if unsafe_in_a_line(c) {
+            line.extend(c.escape_default());
+        } else {
+            line.push(c);
+        }
+    }
+    Cow::Owned(line)
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+    use serde_json::json;
+
+    #[test]
+    fn frames_are_ascii_in_both_modes() {
+        let value = json!({"é": "a\u{1F600}\u{ff}\n\"z"});
+        assert_eq!(
+            encode(&value, TextMode::Plain).unwrap(),
+            r#"{"\u00e9":"a\ud83d\ude00\u00ff\n\"z"}"#
+        );
+        assert_eq!(
+            encode(&json!("é€"), TextMode::Bytes).unwrap(),
+            r#""\u00c3\u00a9\u00e2\u0082\u00ac""#
+        );
+    }
+
+    #[test]
+    fn plain_text_survives_the_way_there_and_back() {
+        let text = "é€\u{1F600}\u{0}\u{7f}\\ \"";
+        for mode in [TextMode::Plain, TextMode::Bytes] {
+            let json = encode(&text, mode).unwrap();
+            let wire: String = serde_json::from_str(&json).unwrap();
+            assert_eq!(decode(&wire, mode), text, "{mode:?}");
+        }
+    }
+
+    #[test]
+    fn every_byte_is_read_in_byte_mode() {
+        let all: String = (0..=255u8).map(char::from).collect();
+        let read = decode(&all, TextMode::Bytes).into_owned();
+        assert_eq!(read.chars().count(), 256);
+        assert!(
+            read.contains("☺☻♥") && read.contains("▒ 🬀🬁") && read.ends_with("ýþÿ"),
+            "{read}"
+        );
+    }
+
+    #[test]
+    fn block_characters_become_unicode_sextants() {
+        assert_eq!(
+            from_game(&[128, 129, 148, 149, 150, 159]),
+            " \u{1FB00}\u{1FB13}▌\u{1FB14}\u{1FB1D}"
+        );
+    }
+
+    #[test]
+    fn strings_deep_in_a_value_are_read_too() {
+        let wire = json!([{"k\u{c3}\u{a9}": ["\u{e2}\u{82}\u{ac}", 1, null]}]);
+        assert_eq!(
+            decode_value(wire, TextMode::Bytes),
+            json!([{"ké": ["€", 1, null]}])
+        );
+    }
+
+    #[test]
+    fn nothing_in_a_label_can_start_a_new_line() {
+        assert_eq!(
+            one_line("base\r\npong\u{1b}[2J\u{2028}\u{202e}\u{85}"),
+            "base\\r\\npong\\u{1b}[2J\\u{2028}\\u{202e}\\u{85}"
+        );
+        assert_eq!(one_line("plain é"), "plain é");
+    }
+}

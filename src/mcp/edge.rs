@@ -1,0 +1,379 @@
+//! The edge before rmcp: lines in, lines out, and an answer for every line that asks for one.
+//!
+//! rmcp drops what it can't read, ends the process at an early notification, loses the second of two requests with
+//! one id, and holds any number of answers for a client that stopped reading. This transport sees to all of that.
+
+use std::{
+    collections::HashSet,
+    future::Future,
+    io,
+    sync::{
+        Arc, Mutex, MutexGuard, PoisonError,
+        atomic::{AtomicUsize, Ordering},
+    },
+    time::Duration,
+};
+
+use rmcp::{
+    RoleServer,
+    model::{
+        ClientJsonRpcMessage, ClientNotification, ClientRequest, GetMeta, JsonRpcMessage,
+        ProtocolVersion, RequestId, ServerJsonRpcMessage,
+    },
+    transport::Transport,
+};
+use tokio::{
+    io::{AsyncReadExt, AsyncWriteExt},
+    sync::Notify,
+    time::{Instant, timeout_at},
+};
+use tokio_util::sync::CancellationToken;
+
+use super::{
+    id_scanner::IdScanner,
+    incoming::{self, Incoming},
+    stdio::{Input, Output},
+};
+
+/// The longest line that is read, in bytes. Longer ones are answered, but not kept.
+pub const MAX_LINE: usize = 32 * 1024 * 1024;
+
+/// How much is read at once, in bytes.
+const READ_SIZE: usize = 16 * 1024;
+
+/// How many requests may be unanswered before reading pauses.
+const MAX_IN_FLIGHT: usize = 1_024;
+
+/// How many bytes of answers may wait for the client to read before reading pauses.
+const MAX_UNREAD: usize = 16 * 1024 * 1024;
+
+/// How long, after the client closed our input, requests that are nearly answered still have.
+const LAST_ANSWERS: Duration = Duration::from_millis(300);
+
+/// The transport between a client's lines and rmcp.
+pub struct Edge {
+    lines: Lines,
+    shared: Arc<Shared>,
+    /// Whether rmcp has seen what opens a session; before that it ends at anything but a request.
+    open: bool,
+    /// Cancelled when there is nobody left to serve.
+    gone: CancellationToken,
+    /// Called at the first request that is more than a probe.
+    wanted: Option<Box<dyn FnOnce() + Send + Sync>>,
+    /// Until when, after the end of the input, answers are still waited for.
+    last_answers_until: Option<Instant>,
+}
+
+struct Shared {
+    output: tokio::sync::Mutex<Output>,
+    /// Requests that have no answer yet.
+    in_flight: Mutex<HashSet<RequestId>>,
+    /// Bytes of answers that were not written yet.
+    unread: AtomicUsize,
+    /// Told when a request was answered or bytes were written.
+    progress: Notify,
+    gone: CancellationToken,
+}
+
+impl Edge {
+    /// An edge over these streams. `wanted` is called at the first request that shows a client that stays; `gone` is
+    /// cancelled once the client closed our input and what could still be answered was, or our output broke.
+    pub fn new(
+        input: Input,
+        output: Output,
+        wanted: impl FnOnce() + Send + Sync + 'static,
+        gone: CancellationToken,
+    ) -> Self {
+        let shared = Shared {
+            output: tokio::sync::Mutex::new(output),
+            in_flight: Mutex::default(),
+            unread: AtomicUsize::new(0),
+            progress: Notify::new(),
+            gone: gone.clone(),
+        };
+        Self {
+            lines: Lines::new(input),
+            shared: Arc::new(shared),
+            open: false,
+            gone,
+            wanted: Some(Box::new(wanted)),
+            last_answers_until: None,
+        }
+    }
+
+    /// Whether this message goes on to rmcp.
+    fn admit(&mut self, message: &ClientJsonRpcMessage) -> bool {
+        match message {
+            JsonRpcMessage::Request(request) => {
+                if !self.shared.lock_in_flight().insert(request.id.clone()) {
+                    self.shared.clone().answer(incoming::id_in_use(&request.id));
+                    return false;
+                }
+                let probe = matches!(
+                    request.request,
+                    ClientRequest::DiscoverRequest(_) | ClientRequest::PingRequest(_)
+                );
+                if !probe && let Some(wanted) = self.wanted.take() {
+                    wanted();
+                }
+                self.open |= opens_session(&request.request);
+                true
+            }
+            JsonRpcMessage::Notification(notification) => {
+                // rmcp answers a cancelled request no more.
+                if let ClientNotification::CancelledNotification(cancelled) =
+                    &notification.notification
+                    && let Some(id) = &cancelled.params.request_id
+                    && self.open
+                {
+                    self.shared.answered(id);
+                }
+                self.open
+            }
+            JsonRpcMessage::Response(_) | JsonRpcMessage::Error(_) => self.open,
+        }
+    }
+
+    /// Waits until the client has taken enough of what it was sent to be sent more.
+    async fn room(&self) {
+        loop {
+            let progress = self.shared.progress.notified();
+            if self.shared.in_flight() < MAX_IN_FLIGHT
+                && self.shared.unread.load(Ordering::Acquire) < MAX_UNREAD
+            {
+                return;
+            }
+            progress.await;
+        }
+    }
+
+    /// Waits, but not long, until every request is answered and written.
+    async fn last_answers(&mut self) {
+        // rmcp starts this wait anew at each answer it takes in: the end must not move with it.
+        let until = *self
+            .last_answers_until
+            .get_or_insert_with(|| Instant::now() + LAST_ANSWERS);
+        let done = async {
+            loop {
+                let progress = self.shared.progress.notified();
+                if self.shared.in_flight() == 0 && self.shared.unread.load(Ordering::Acquire) == 0 {
+                    return;
+                }
+                progress.await;
+            }
+        };
+        let _ = timeout_at(until, done).await;
+    }
+}
+
+/// Whether rmcp takes this request as the opening of a session.
+fn opens_session(request: &ClientRequest) -> bool {
+    match request {
+        ClientRequest::InitializeRequest(_) => true,
+        ClientRequest::DiscoverRequest(_) => false,
+        other => {
+            let meta = other.get_meta();
+            meta.missing_required_keys(&ProtocolVersion::V_2026_07_28)
+                .is_empty()
+                && meta
+                    .protocol_version()
+                    .is_some_and(|version| ProtocolVersion::KNOWN_VERSIONS.contains(&version))
+        }
+    }
+}
+
+impl Transport<RoleServer> for Edge {
+    type Error = io::Error;
+
+    fn send(
+        &mut self,
+        message: ServerJsonRpcMessage,
+    ) -> impl Future<Output = io::Result<()>> + Send + 'static {
+        let shared = self.shared.clone();
+        async move {
+            let answered = match &message {
+                JsonRpcMessage::Response(response) => Some(response.id.clone()),
+                JsonRpcMessage::Error(error) => error.id.clone(),
+                JsonRpcMessage::Request(_) | JsonRpcMessage::Notification(_) => None,
+            };
+            let line = shared.announce(serde_json::to_vec(&message)?);
+            let written = shared.write(line).await;
+            if let Some(id) = answered {
+                shared.answered(&id);
+            }
+            written
+        }
+    }
+
+    // rmcp drops and renews this future at will, so nothing may be lost at an await: a line is taken only when whole.
+    async fn receive(&mut self) -> Option<ClientJsonRpcMessage> {
+        loop {
+            self.room().await;
+            let incoming = match self.lines.next().await {
+                Ok(Some(Line::Whole(line))) => incoming::read(line),
+                Ok(Some(Line::TooLong(id))) => {
+                    Incoming::Refused(incoming::too_long(id.as_deref(), MAX_LINE))
+                }
+                Ok(None) => break,
+                Err(error) => {
+                    tracing::warn!(%error, "standard input can't be read");
+                    break;
+                }
+            };
+            match incoming {
+                Incoming::Message(message) if self.admit(&message) => return Some(*message),
+                Incoming::Message(_) | Incoming::Nothing => {}
+                Incoming::Refused(reply) => self.shared.clone().answer(reply),
+            }
+        }
+        self.last_answers().await;
+        self.gone.cancel();
+        None
+    }
+
+    async fn close(&mut self) -> io::Result<()> {
+        Ok(())
+    }
+}
+
+impl Shared {
+    /// Writes an answer of the edge's own, without keeping the reader waiting.
+    fn answer(self: Arc<Self>, line: String) {
+        let line = self.announce(line.into_bytes());
+        tokio::spawn(async move { self.write(line).await });
+    }
+
+    /// Ends a line and counts it as unread, before it waits for its turn.
+    fn announce(&self, mut line: Vec<u8>) -> Vec<u8> {
+        line.push(b'\n');
+        self.unread.fetch_add(line.len(), Ordering::AcqRel);
+        line
+    }
+
+    /// Writes a line that was announced, whole: writers take turns.
+    async fn write(&self, line: Vec<u8>) -> io::Result<()> {
+        let written = async {
+            let mut output = self.output.lock().await;
+            output.write_all(&line).await?;
+            output.flush().await
+        }
+        .await;
+        self.unread.fetch_sub(line.len(), Ordering::AcqRel);
+        self.progress.notify_waiters();
+        if let Err(error) = &written {
+            tracing::warn!(%error, "standard output can't be written: the client is gone");
+            self.gone.cancel();
+        }
+        written
+    }
+
+    fn answered(&self, id: &RequestId) {
+        self.lock_in_flight().remove(id);
+        self.progress.notify_waiters();
+    }
+
+    fn in_flight(&self) -> usize {
+        self.lock_in_flight().len()
+    }
+
+    fn lock_in_flight(&self) -> MutexGuard<'_, HashSet<RequestId>> {
+        // The set is never left half changed.
+        self.in_flight
+            .lock()
+            .unwrap_or_else(PoisonError::into_inner)
+    }
+}
+
+/// Splits the input into lines of bounded length.
+struct Lines {
+    input: Input,
+    /// What was read; the line that `next` returned last stands before `start`.
+    buffer: Vec<u8>,
+    /// Where the first unreturned byte is.
+    start: usize,
+    /// Up to where no line feed was found.
+    searched: usize,
+    /// Picks the id out of a line that is too long, while it passes.
+    passing: Option<IdScanner>,
+    at_end: bool,
+}
+
+enum Line<'a> {
+    Whole(&'a [u8]),
+    /// Its id, if it has one.
+    TooLong(Option<String>),
+}
+
+impl Lines {
+    fn new(input: Input) -> Self {
+        Self {
+            input,
+            buffer: Vec::new(),
+            start: 0,
+            searched: 0,
+            passing: None,
+            at_end: false,
+        }
+    }
+
+    /// The next line without its line feed; none at the end. Dropping the future loses nothing.
+    async fn next(&mut self) -> io::Result<Option<Line<'_>>> {
+        loop {
+            let found = self.buffer[self.searched..]
+                .iter()
+                .position(|byte| *byte == b'\n');
+            let end = match found {
+                Some(at) => Some(self.searched + at),
+                // A last line may lack its line feed.
+                None if self.at_end
+                    && (self.start < self.buffer.len() || self.passing.is_some()) =>
+                {
+                    Some(self.buffer.len())
+                }
+                None => None,
+            };
+            if let Some(end) = end {
+                let line = self.start..end;
+                self.start = (end + 1).min(self.buffer.len());
+                self.searched = self.start;
+                return Ok(Some(match self.passing.take() {
+                    Some(mut scanner) => {
+                        scanner.feed(&self.buffer[line]);
+                        Line::TooLong(scanner.id())
+                    }
+                    None => Line::Whole(&self.buffer[line]),
+                }));
+            }
+            if self.at_end {
+                return Ok(None);
+            }
+            self.make_room();
+            // Before the await, where this future may be dropped: all that is in the buffer was searched.
+            self.searched = self.buffer.len();
+            self.buffer.reserve(READ_SIZE);
+            if self.input.read_buf(&mut self.buffer).await? == 0 {
+                self.at_end = true;
+            }
+        }
+    }
+
+    /// Drops the lines that were returned, and what must not be kept of one that is too long.
+    fn make_room(&mut self) {
+        if self.start > 0 {
+            self.buffer.drain(..self.start);
+            self.start = 0;
+        }
+        if let Some(scanner) = &mut self.passing {
+            scanner.feed(&self.buffer);
+            self.buffer.clear();
+        } else if self.buffer.len() > MAX_LINE {
+            let mut scanner = IdScanner::default();
+            scanner.feed(&self.buffer);
+            self.passing = Some(scanner);
+            self.buffer.clear();
+        }
+        if self.buffer.is_empty() && self.buffer.capacity() > 4 * READ_SIZE {
+            self.buffer = Vec::new();
+        }
+    }
+}

@@ -1,0 +1,248 @@
+//! What a line of standard input is: a message for rmcp, or something that is answered at once. No I/O.
+
+use rmcp::model::ClientJsonRpcMessage;
+use serde::Serialize;
+use serde_json::{Value, value::RawValue};
+
+use super::id_scanner::find_id;
+
+/// JSON-RPC 2.0, section 5.1.
+const PARSE_ERROR: i32 = -32_700;
+const INVALID_REQUEST: i32 = -32_600;
+
+/// What one line is.
+#[derive(Debug)]
+pub enum Incoming {
+    /// A message.
+    Message(Box<ClientJsonRpcMessage>),
+    /// No message, with the line that answers it.
+    Refused(String),
+    /// Nothing that wants an answer: an empty line, or a notification that can't be read.
+    Nothing,
+}
+
+/// Reads one line without its line feed.
+///
+/// What is a JSON object with an `id` of text or number is answered under that id, whatever else is wrong with it.
+pub fn read(line: &[u8]) -> Incoming {
+    let line = line.strip_prefix(b"\xEF\xBB\xBF").unwrap_or(line);
+    if line.iter().all(u8::is_ascii_whitespace) {
+        return Incoming::Nothing;
+    }
+    match serde_json::from_slice::<ClientJsonRpcMessage>(line) {
+        Ok(message) => Incoming::Message(Box::new(message)),
+        Err(error) => diagnose(line, &error),
+    }
+}
+
+/// Why a line is no message, once rmcp could not read it.
+fn diagnose(line: &[u8], error: &serde_json::Error) -> Incoming {
+    let value: Value = match serde_json::from_slice(line) {
+        Ok(value) => value,
+        Err(syntax) => {
+            return refuse(
+                find_id(line).as_deref(),
+                PARSE_ERROR,
+                &format!("This line is not valid JSON: {syntax}"),
+            );
+        }
+    };
+    let Value::Object(fields) = value else {
+        let what = if value.is_array() {
+            "an array: batches are not supported, send one message a line"
+        } else {
+            "not a JSON object"
+        };
+        return refuse(None, INVALID_REQUEST, &format!("This line is {what}"));
+    };
+    if !fields.contains_key("id") && fields.get("method").is_some_and(Value::is_string) {
+        tracing::debug!(%error, "passed over a notification that can't be read");
+        return Incoming::Nothing;
+    }
+    let problem = if fields.get("jsonrpc") != Some(&"2.0".into()) {
+        "`jsonrpc` must be \"2.0\"".to_owned()
+    } else if fields
+        .get("method")
+        .is_some_and(|method| !method.is_string())
+    {
+        "`method` must be a string".to_owned()
+    } else if !fields.contains_key("method")
+        && !fields.contains_key("result")
+        && !fields.contains_key("error")
+    {
+        "there is no `method`".to_owned()
+    } else if !fields
+        .get("id")
+        .is_some_and(|id| id.is_string() || id.is_i64())
+    {
+        "`id` must be a string or a whole number of at most 64 bits".to_owned()
+    } else {
+        error.to_string()
+    };
+    refuse(
+        find_id(line).as_deref(),
+        INVALID_REQUEST,
+        &format!("Invalid request: {problem}"),
+    )
+}
+
+/// The answer to a line that is too long to be read, whose id was picked out while it passed.
+pub fn too_long(id: Option<&str>, cap: usize) -> String {
+    reply(
+        id,
+        INVALID_REQUEST,
+        &format!("This line is over {cap} bytes long. Send less in one message."),
+    )
+}
+
+/// The answer to a request whose id another request is still using.
+pub fn id_in_use(id: &rmcp::model::RequestId) -> String {
+    let raw = serde_json::to_string(id).unwrap_or_default();
+    reply(
+        Some(&raw),
+        INVALID_REQUEST,
+        &format!(
+            "Invalid request: the id {raw} belongs to a request that is still being answered."
+        ),
+    )
+}
+
+fn refuse(id: Option<&str>, code: i32, message: &str) -> Incoming {
+    Incoming::Refused(reply(id, code, message))
+}
+
+/// An error response as one line. The id goes back as it came: a number of any size, a string in its own escapes.
+fn reply(id: Option<&str>, code: i32, message: &str) -> String {
+    #[derive(Serialize)]
+    struct Reply<'a> {
+        jsonrpc: &'static str,
+        // MCP's schema lets the id be absent, and not null, when there was none.
+        #[serde(skip_serializing_if = "Option::is_none")]
+        id: Option<&'a RawValue>,
+        error: Problem<'a>,
+    }
+    #[derive(Serialize)]
+    struct Problem<'a> {
+        code: i32,
+        message: &'a str,
+    }
+    let id = id.and_then(|id| serde_json::from_str::<&RawValue>(id).ok());
+    let reply = Reply {
+        jsonrpc: "2.0",
+        id,
+        error: Problem { code, message },
+    };
+    // Texts and numbers only, so it is always JSON.
+    serde_json::to_string(&reply).unwrap_or_default()
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+    use serde_json::json;
+
+    fn refused(line: &str) -> Value {
+        match read(line.as_bytes()) {
+            Incoming::Refused(reply) => serde_json::from_str(&reply).unwrap(),
+            other => panic!("{line}: {other:?}"),
+        }
+    }
+
+    #[test]
+    fn requests_notifications_and_responses_go_on() {
+        for line in [
+            r#"{"jsonrpc":"2.0","id":1,"method":"ping"}"#,
+            "\u{feff}{\"jsonrpc\":\"2.0\",\"id\":\"a\",\"method\":\"tools/list\"}\r",
+            r#"{"jsonrpc":"2.0","method":"notifications/initialized"}"#,
+            r#"{"jsonrpc":"2.0","id":1,"result":{}}"#,
+            r#"{"id":7,"params":{"name":"x","arguments":"no object"},"method":"tools/call","jsonrpc":"2.0"}"#,
+        ] {
+            assert!(
+                matches!(read(line.as_bytes()), Incoming::Message(_)),
+                "{line}"
+            );
+        }
+    }
+
+    #[test]
+    fn every_object_with_an_id_is_answered_under_it_wherever_it_stands() {
+        for (line, id) in [
+            (r#"{"id":5}"#, json!(5)),
+            (r#"{"method":7,"jsonrpc":"2.0","id":"x"}"#, json!("x")),
+            (
+                r#"{"jsonrpc":"1.0","method":"ping","params":{"id":9},"id":"\u00e9\n"}"#,
+                json!("é\n"),
+            ),
+            (r#"{"method":"ping","id":5}"#, json!(5)),
+            (
+                r#"{"jsonrpc":"2.0","id":18446744073709551616,"method":"ping"}"#,
+                json!(18446744073709551616.0),
+            ),
+            (r#"{"jsonrpc":"2.0","id":1.5,"method":"ping"}"#, json!(1.5)),
+            (
+                r#"{"jsonrpc":"2.0","id":3,"method":"ping","result":{}}"#,
+                json!(3),
+            ),
+            (
+                r#"{"jsonrpc":"2.0","id":4,"method":"ping","params":{"#,
+                json!(4),
+            ),
+            (
+                r#"{"jsonrpc":"2.0","method":"ping","params":[1,{"id":1}],"id":6"#,
+                json!(6),
+            ),
+        ] {
+            assert_eq!(refused(line)["id"], id, "{line}");
+        }
+    }
+
+    #[test]
+    fn a_number_of_any_size_goes_back_as_it_came() {
+        let Incoming::Refused(reply) =
+            read(br#"{"jsonrpc":"2.0","id":123456789012345678901234567890,"method":"ping"}"#)
+        else {
+            panic!()
+        };
+        assert!(
+            reply.contains(r#""id":123456789012345678901234567890,"#),
+            "{reply}"
+        );
+    }
+
+    #[test]
+    fn what_has_no_usable_id_is_answered_without_one() {
+        for line in [
+            "{",
+            "nonsense",
+            "[]",
+            r#"[{"jsonrpc":"2.0","id":1,"method":"ping"}]"#,
+            "7",
+            "null",
+            "{}",
+            r#"{"jsonrpc":"2.0","id":null,"method":"ping"}"#,
+            r#"{"jsonrpc":"2.0","id":{},"method":"ping"}"#,
+            "Content-Length: 20",
+        ] {
+            let reply = refused(line);
+            assert!(reply.get("id").is_none(), "{line}: {reply}");
+            assert!(
+                reply["error"]["code"].is_i64() && reply["jsonrpc"] == "2.0",
+                "{line}: {reply}"
+            );
+        }
+    }
+
+    #[test]
+    fn bytes_that_are_no_text_are_answered() {
+        assert!(
+            matches!(read(b"{\"jsonrpc\":\"2.0\",\"id\":8,\"method\":\"\xff\"}"), Incoming::Refused(reply) if reply.contains("\"id\":8"))
+        );
+    }
+
+    #[test]
+    fn empty_lines_and_unreadable_notifications_are_passed_over() {
+        for line in ["", "\r", "  ", r#"{"method":"notifications/x","params":3}"#] {
+            assert!(matches!(read(line.as_bytes()), Incoming::Nothing), "{line}");
+        }
+    }
+}

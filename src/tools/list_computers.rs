@@ -1,0 +1,184 @@
+//! `list-computers`: what the registry knows, without asking any computer.
+
+use std::time::SystemTime;
+
+use futures_util::{FutureExt, future::BoxFuture};
+use rmcp::model::{CallToolResult, JsonObject, Tool as Definition};
+use serde_json::{Value, json};
+
+use super::{
+    Tool, annotations,
+    arguments::Arguments,
+    failure, object, text,
+    wording::{ago, name_of, timestamp},
+};
+use crate::fabric::{Computer, Fabric, PortState, Presence, one_line};
+
+/// The tool.
+pub struct ListComputers {
+    definition: Definition,
+}
+
+impl ListComputers {
+    /// The tool.
+    pub fn new() -> Self {
+        let definition = Definition::new(
+            "list-computers",
+            "List the known ComputerCraft computers, offline ones too: number, label, kind, agent version, address, \
+             and since when they are linked or gone.",
+            object(json!({ "type": "object", "properties": {}, "additionalProperties": false })),
+        )
+        .with_title("List computers")
+        .with_annotations(annotations(true, false, true, false))
+        .with_raw_output_schema(object(output_schema()));
+        Self { definition }
+    }
+
+    async fn list(&self, fabric: &Fabric) -> CallToolResult {
+        let computers = match fabric.computers().await {
+            Ok(computers) => computers,
+            Err(unreachable) => return failure(unreachable.to_string()),
+        };
+        let port = match fabric.port().await {
+            PortState::Listening(address) => address.to_string(),
+            PortState::Starting | PortState::Blocked(_) => "not yet open".to_owned(),
+        };
+        let now = SystemTime::now();
+        let mut words = if computers.is_empty() {
+            "No computer has linked yet.\n".to_owned()
+        } else {
+            computers
+                .iter()
+                .map(|computer| in_words(computer, now))
+                .collect::<Vec<_>>()
+                .join("\n")
+                + "\n"
+        };
+        words.push_str(&format!("Link port: {port}"));
+        let mut result = text(words);
+        let computers: Vec<_> = computers.iter().map(in_fields).collect();
+        result.structured_content = Some(json!({ "linkPort": port, "computers": computers }));
+        result
+    }
+}
+
+impl Tool for ListComputers {
+    fn definition(&self) -> &Definition {
+        &self.definition
+    }
+
+    fn call<'a>(
+        &'a self,
+        fabric: &'a Fabric,
+        arguments: JsonObject,
+    ) -> BoxFuture<'a, CallToolResult> {
+        async move {
+            match Arguments::new(arguments).end() {
+                Ok(()) => self.list(fabric).await,
+                Err(problem) => failure(problem),
+            }
+        }
+        .boxed()
+    }
+}
+
+/// One line: `12 (Label: base-turtle): linked 3 min ago from 192.168.1.5:51234, advanced turtle, …`.
+fn in_words(computer: &Computer, now: SystemTime) -> String {
+    let facts = &computer.facts;
+    let mut parts = Vec::new();
+    match &computer.presence {
+        Presence::Linked(_) => {
+            parts.push(format!(
+                "linked {} from {}",
+                ago(facts.linked_since, now),
+                facts.address
+            ));
+            parts.push(format!("last seen {}", ago(facts.last_seen(), now)));
+        }
+        Presence::Left { since, why } => parts.push(format!(
+            "offline, left {}: {}",
+            ago(*since, now),
+            one_line(why)
+        )),
+    }
+    if let Some(machine) = &facts.machine {
+        let grade = if machine.advanced { "advanced " } else { "" };
+        parts.push(format!("{grade}{}", one_line(&machine.kind)));
+        if !machine.host.is_empty() {
+            parts.push(one_line(&machine.host).into_owned());
+        }
+    }
+    match &facts.agent {
+        Some(agent) => parts.push(format!(
+            "{} {}",
+            one_line(&agent.name),
+            one_line(&agent.version)
+        )),
+        None => parts.push("agent of protocol version 1".to_owned()),
+    }
+    format!("{}: {}", name_of(facts), parts.join(", "))
+}
+
+/// The same for a program. What is not known is left out.
+fn in_fields(computer: &Computer) -> Value {
+    let facts = &computer.facts;
+    let mut fields = json!({
+        "computerId": facts.id,
+        "linked": computer.link().is_some(),
+        "address": facts.address.to_string(),
+        "linkedSince": timestamp(facts.linked_since),
+        "lastSeen": timestamp(facts.last_seen()),
+    });
+    if let Some(label) = &facts.label {
+        fields["label"] = json!(label);
+    }
+    if let Some(machine) = &facts.machine {
+        fields["kind"] = json!(machine.kind);
+        fields["advanced"] = json!(machine.advanced);
+        fields["host"] = json!(machine.host);
+    }
+    if let Some(agent) = &facts.agent {
+        fields["agent"] = json!(agent);
+    }
+    if let Presence::Left { since, why } = &computer.presence {
+        fields["leftSince"] = json!(timestamp(*since));
+        fields["leftBecause"] = json!(why);
+    }
+    fields
+}
+
+fn output_schema() -> Value {
+    let text = |description: &str| json!({ "type": "string", "description": description });
+    json!({
+        "type": "object",
+        "properties": {
+            "linkPort": text("Address and port where computers link."),
+            "computers": {
+                "type": "array",
+                "items": {
+                    "type": "object",
+                    "properties": {
+                        "computerId": { "type": "integer", "description": "The computer's number in the game." },
+                        "linked": { "type": "boolean", "description": "Whether it can be asked now." },
+                        "label": text("Its label, if it has one."),
+                        "kind": text("computer, turtle, pocket or command."),
+                        "advanced": { "type": "boolean" },
+                        "host": text("The game's name and version."),
+                        "agent": {
+                            "type": "object",
+                            "properties": { "name": { "type": "string" }, "version": { "type": "string" } },
+                            "required": ["name", "version"],
+                        },
+                        "address": text("Where its link came from."),
+                        "linkedSince": text("RFC 3339, UTC."),
+                        "lastSeen": text("RFC 3339, UTC."),
+                        "leftSince": text("RFC 3339, UTC; only when offline."),
+                        "leftBecause": text("Why it left; only when offline."),
+                    },
+                    "required": ["computerId", "linked", "address", "linkedSince", "lastSeen"],
+                },
+            },
+        },
+        "required": ["linkPort", "computers"],
+    })
+}

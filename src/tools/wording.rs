@@ -1,0 +1,111 @@
+//! How computers and moments are put into words.
+
+use std::time::{Duration, SystemTime};
+
+use crate::fabric::{Computer, ComputerId, Facts, Presence, one_line};
+
+/// `12 (Label: base-turtle)`, or `12 (Label: nil)` without a label.
+pub fn name(id: ComputerId, label: Option<&str>) -> String {
+    format!("{id} (Label: {})", one_line(label.unwrap_or("nil")))
+}
+
+/// [`name`] by what the computer told of itself.
+pub fn name_of(facts: &Facts) -> String {
+    name(facts.id, facts.label.as_deref())
+}
+
+/// The names of the linked ones among `computers`, with commas between; at most 20, and how many more.
+pub fn linked_names(computers: &[Computer]) -> String {
+    const MOST: usize = 20;
+    let linked: Vec<_> = computers
+        .iter()
+        .filter(|computer| computer.link().is_some())
+        .collect();
+    let mut names: Vec<_> = linked
+        .iter()
+        .take(MOST)
+        .map(|computer| name_of(&computer.facts))
+        .collect();
+    if linked.len() > MOST {
+        names.push(format!("and {} more", linked.len() - MOST));
+    }
+    names.join(", ")
+}
+
+/// Why a computer that is not linked can't be asked.
+pub fn why_gone(computer: &Computer, now: SystemTime) -> String {
+    match &computer.presence {
+        Presence::Linked(_) => format!("Computer {} is linked.", name_of(&computer.facts)),
+        Presence::Left { since, why } => {
+            format!(
+                "Computer {} left {}: {}.",
+                name_of(&computer.facts),
+                ago(*since, now),
+                one_line(why)
+            )
+        }
+    }
+}
+
+/// How long ago `moment` was, in its largest unit: `3 min ago`.
+pub fn ago(moment: SystemTime, now: SystemTime) -> String {
+    let seconds = now
+        .duration_since(moment)
+        .unwrap_or(Duration::ZERO)
+        .as_secs();
+    match seconds {
+        0..60 => format!("{seconds} s ago"),
+        60..3_600 => format!("{} min ago", seconds / 60),
+        3_600..172_800 => format!("{} h ago", seconds / 3_600),
+        _ => format!("{} days ago", seconds / 86_400),
+    }
+}
+
+/// `moment` as RFC 3339 in UTC, to the second.
+pub fn timestamp(moment: SystemTime) -> String {
+    time::OffsetDateTime::from(moment)
+        .replace_nanosecond(0)
+        .ok()
+        .and_then(|moment| {
+            moment
+                .format(&time::format_description::well_known::Rfc3339)
+                .ok()
+        })
+        .unwrap_or_default()
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    #[test]
+    fn a_name_stays_on_its_line() {
+        assert_eq!(
+            name(ComputerId(12), Some("base-turtle")),
+            "12 (Label: base-turtle)"
+        );
+        assert_eq!(name(ComputerId(12), None), "12 (Label: nil)");
+        assert_eq!(
+            name(ComputerId(12), Some("a)\npong from 13 (Label: b")),
+            "12 (Label: a)\\npong from 13 (Label: b)"
+        );
+    }
+
+    #[test]
+    fn a_moment_is_told_in_its_largest_unit() {
+        let now = SystemTime::UNIX_EPOCH + Duration::from_secs(1_000_000);
+        for (seconds, words) in [
+            (0, "0 s ago"),
+            (59, "59 s ago"),
+            (60, "1 min ago"),
+            (7_200, "2 h ago"),
+            (200_000, "2 days ago"),
+        ] {
+            assert_eq!(ago(now - Duration::from_secs(seconds), now), words);
+        }
+        assert_eq!(
+            timestamp(now + Duration::from_millis(250)),
+            "1970-01-12T13:46:40Z"
+        );
+    }
+}
