@@ -12,8 +12,11 @@ local function print_lines(lines)
   for i = 1, #lines do print(lines[i]) end
 end
 
+-- How the player called this program; `wget run` puts its own name there.
 local function program_name()
-  return arg and arg[0] and fs and fs.getName and fs.getName(arg[0]) or "mcp-computer"
+  local name = arg and arg[0] and string.match(arg[0], "([^/]+)$")
+  if not name or name == "wget" then return "mcp-computer" end
+  return (string.gsub(name, "%.lua$", ""))
 end
 
 local parsed, problem = options.parse({ ... })

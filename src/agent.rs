@@ -45,20 +45,19 @@ const ADDRESS_LINE: &str = "local DEFAULT_URL = nil";
 /// The modules stand before the program as functions, with a `require` that finds them; any other name goes to the
 /// `require` of the shell. A module's errors keep the names of the module's own lines.
 pub fn program() -> String {
-    let mut bundle = String::from(
-        "-- mcp-computer, all modules in one file. Served by mcp-bridge.\nlocal modules = {}\n",
-    );
+    let mut bundle = String::from(BUNDLE_REQUIRE);
     for (name, source) in MODULES {
         // Writing to a String can't fail.
         let _ = write!(bundle, "modules[\"{name}\"] = function()\n{source}\nend\n");
     }
-    bundle.push_str(BUNDLE_REQUIRE);
     bundle.push_str(PROGRAM);
     bundle
 }
 
+/// What stands before the modules. They require each other, so they see this `require` too.
 const BUNDLE_REQUIRE: &str = "\
-local loaded, outer_require = {}, require
+-- mcp-computer, all modules in one file. Served by mcp-bridge.
+local modules, loaded, outer_require = {}, {}, require
 local function require(name)
   if not modules[name] then return outer_require(name) end
   if loaded[name] == nil then loaded[name] = modules[name]() end

@@ -9,16 +9,15 @@ local advice = {}
 -- Since this version of the mod a rule may name a port.
 local FIRST_WITH_PORT_RULES = 93
 
-local WHERE = "On the machine that runs the world, with the game stopped, edit "
-local CRAFTOS_WHERE = "With CraftOS-PC closed, edit "
-
+-- The lines that say which file to edit.
 local function place(this)
-  return (this.family == game.CRAFTOS_PC and CRAFTOS_WHERE or WHERE) .. game.config_file(this)
+  local file, where = game.config_file(this)
+  local opening = this.family == game.CRAFTOS_PC and "With CraftOS-PC closed, edit"
+    or "With the game stopped, edit on the world's machine"
+  return opening .. "\n" .. file .. (where and "\n" .. where or "")
 end
 
---- Whether a host is the machine that runs the world itself.
--- @tparam string host
--- @treturn boolean
+-- Whether a host is the machine that runs the world itself.
 local function is_loopback(host)
   return host == "localhost" or host == "::1" or find(host, "^127%.") ~= nil
 end
@@ -46,36 +45,39 @@ local function permission_lines(address, this)
     }
   end
   local lines = {
-    "Put these lines ABOVE the rule with host = \"$private\":",
-    "  [[http.rules]]",
-    format("    host = \"%s\"", loopback and "127.0.0.0/8" or host),
+    "Put ABOVE the rule with host = \"$private\":",
+    "[[http.rules]]",
+    format(" host = \"%s\"", loopback and "127.0.0.0/8" or host),
   }
   if not this.mod or this.mod >= FIRST_WITH_PORT_RULES then
-    lines[#lines + 1] = format("    port = %d", address.port)
+    lines[#lines + 1] = format(" port = %d", address.port)
   end
-  lines[#lines + 1] = "    action = \"allow\""
+  lines[#lines + 1] = " action = \"allow\""
   return lines
 end
 
 local function not_permitted(address, this)
-  local lines = { format("The game forbids computers to connect to %s.", address.host), place(this) .. "." }
+  local lines = {
+    format("Domain not permitted: the game forbids computers to connect to %s.", address.host),
+    place(this),
+  }
   local permission = permission_lines(address, this)
   for i = 1, #permission do lines[#lines + 1] = permission[i] end
   return lines
 end
 
 local function http_off(_, this)
-  local setting = this.family == game.CRAFTOS_PC and "set \"http_enable\" to true"
-    or this.family == game.CFG and "set enabled=true in the section http"
-    or "set enabled = true under [http]"
-  return { "The HTTP API is off, so this computer can't connect.", place(this) .. ": " .. setting .. "." }
+  local setting = this.family == game.CRAFTOS_PC and "Set \"http_enable\" to true."
+    or this.family == game.CFG and "Set enabled=true in the section http."
+    or "Set enabled = true under [http]."
+  return { "The HTTP API is off, so this computer can't connect.", place(this), setting }
 end
 
 local function websockets_off(_, this)
-  local setting = this.family == game.CRAFTOS_PC and "set \"http_websocket_enabled\" to true"
-    or this.family == game.CFG and "set websocket_enabled=true in the section http"
-    or "set websocket_enabled = true under [http]"
-  return { "Websockets are off, so this computer can't connect.", place(this) .. ": " .. setting .. "." }
+  local setting = this.family == game.CRAFTOS_PC and "Set \"http_websocket_enabled\" to true."
+    or this.family == game.CFG and "Set websocket_enabled=true in the section http."
+    or "Set websocket_enabled = true under [http]."
+  return { "Websockets are off, so this computer can't connect.", place(this), setting }
 end
 
 local function no_bridge(address)
@@ -125,14 +127,6 @@ local function too_many()
   }
 end
 
-local function too_large(_, this)
-  return {
-    "The bridge sent more than this game accepts.",
-    place(this) .. ": " .. (this.family == game.CRAFTOS_PC and "\"http_max_websocket_message\" should be 131072."
-      or "the rules' max_websocket_message should be 131072."),
-  }
-end
-
 local function bad_url(address)
   return { "The game can't read the URL " .. address.base, "It should look like ws://192.168.1.20:3001" }
 end
@@ -153,8 +147,6 @@ local MEANINGS = {
   { "Forbidden", forbidden },
   { "Invalid handshake", wrong_server },
   { "WebSocket Exception", wrong_server },
-  { "too large", too_large },
-  { "Payload too big", too_large },
   { "Could not connect", no_bridge },
   { "Connection refused", no_bridge },
   { "onnection timed out", no_bridge },

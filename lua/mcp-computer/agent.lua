@@ -1,6 +1,7 @@
 --- The agent: one loop that serves the link, the jobs and the player's Ctrl+T, and outlives what goes wrong in them.
 
 local advice = require("mcp-computer.advice")
+local describe = require("mcp-computer.describe")
 local identity = require("mcp-computer.identity")
 local jobs = require("mcp-computer.jobs")
 local link = require("mcp-computer.link")
@@ -67,7 +68,7 @@ local function on_trouble(self, reason, state)
       self.link:close()
       return
     end
-    explained.lines[#explained.lines + 1] = "Trying again until it works. Press Ctrl+T to stop."
+    explained.lines[#explained.lines + 1] = "Trying again until it works. Ctrl+T stops."
     report(self, explained.lines)
   else
     report(self, { "Link lost: " .. reason, "Linking again..." })
@@ -99,7 +100,7 @@ end
 -- A job is about to turn the computer off: what it has so far is all there will be.
 local function on_job_halt(self, job, name)
   job.output:write("[" .. name .. " was called; the computer goes down now]\n")
-  job.outcome = { ok = true, returns = {} }
+  job.outcome = { ok = true, returns = describe.values({ n = 0 }, 1) }
   on_job_end(self, job)
 end
 

@@ -3,6 +3,7 @@
 -- Everything here may run on values that user code made to be hostile: only raw access is used, and the one metamethod
 -- that is called (`__tostring` of an error) is called protected, in the job's own coroutine.
 
+local guard = require("mcp-computer.guard")
 local json = require("mcp-computer.json")
 local number = require("mcp-computer.number")
 
@@ -19,8 +20,8 @@ describe.ERROR_LIMIT = 8 * 1024
 
 -- Tables inside more tables than this are shown as `{ ... }`.
 local MAX_DEPTH = 12
--- Sorting more keys than this would take too long; no text has room for so many anyway.
-local MAX_KEYS = 20000
+-- A table's text has no room for more keys than this; sorting all of a large one would take too long.
+local MAX_KEYS = 4096
 
 local RESERVED = {}
 for word in string.gmatch("and break do else elseif end false for function goto if in local nil not or repeat return "
@@ -42,7 +43,7 @@ end
 
 -- The text of a function, thread or userdata; a userdata's `__tostring` may be anything.
 local function opaque_text(value)
-  local ok, shown = pcall(tostring, value)
+  local ok, shown = guard.pcall(tostring, value)
   return ok and type(shown) == "string" and shown or type(value)
 end
 
@@ -76,26 +77,39 @@ local function key_before(a, b)
   local order_a, order_b = KEY_ORDER[kind_a] or 4, KEY_ORDER[kind_b] or 4
   if order_a ~= order_b then return order_a < order_b end
   if order_a <= 2 then return a < b end
-  return opaque_text(a) < opaque_text(b)
+  return order_a == 3 and not a and b -- false before true; the rest has no order that means anything
+end
+
+-- Sorts keys and forgets those beyond MAX_KEYS; returns how many are left, and the last of them if some were forgotten.
+local function keep_first(keys, count)
+  sort(keys, key_before)
+  for i = count, MAX_KEYS + 1, -1 do keys[i] = nil end
+  if count < MAX_KEYS then return count end
+  return MAX_KEYS, keys[MAX_KEYS]
 end
 
 -- The keys outside the sequence 1..length, in order (the first MAX_KEYS of them), and how many there are.
 local function other_keys(t, length)
-  local keys, count = {}, 0
+  local keys, kept, count = {}, 0, 0
+  local bound -- keys after this one have no place any more
   for key in next, t do
     local in_sequence = type(key) == "number" and key >= 1 and key <= length and key % 1 == 0
     if not in_sequence then
       count = count + 1
-      if count <= MAX_KEYS then keys[count] = key end
+      if bound == nil or key_before(key, bound) then
+        kept = kept + 1
+        keys[kept] = key
+        if kept == 2 * MAX_KEYS then kept, bound = keep_first(keys, kept) end
+      end
     end
   end
-  sort(keys, key_before)
+  keep_first(keys, kept)
   return keys, count
 end
 
 local write
 
-local function write_key(writer, key)
+local function write_key(writer, key, depth)
   local kind = type(key)
   if kind == "string" and find(key, "^[%a_][%w_]*$") and not RESERVED[key] then
     emit(writer, key .. " = ")
@@ -107,7 +121,7 @@ local function write_key(writer, key)
   elseif kind == "number" then
     emit(writer, number_text(key))
   else
-    emit(writer, opaque_text(key))
+    write(writer, key, depth)
   end
   emit(writer, "] = ")
 end
@@ -133,7 +147,7 @@ local function write_table(writer, t, depth)
         shown = shown - 1
         break
       end
-      write_key(writer, key)
+      write_key(writer, key, depth + 1)
       write(writer, rawget(t, key), depth + 1)
     end
   end
@@ -208,7 +222,7 @@ function describe.error_text(value)
   local kind = type(value)
   if kind == "string" then return limited(value, describe.ERROR_LIMIT) end
   if kind == "table" and not has_tostring(value) then return describe.repr(value, describe.ERROR_LIMIT) end
-  local ok, shown = pcall(tostring, value)
+  local ok, shown = guard.pcall(tostring, value)
   if ok and type(shown) == "string" then return limited(shown, describe.ERROR_LIMIT) end
   return kind == "table" and describe.repr(value, describe.ERROR_LIMIT) or kind
 end

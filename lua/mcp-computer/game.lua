@@ -9,6 +9,9 @@ local game = {}
 --- The families of configuration files.
 game.CRAFTOS_PC, game.CFG, game.COMMON_TOML, game.SERVER_TOML = "craftos-pc", "cfg", "common-toml", "server-toml"
 
+-- Since this version of Minecraft some loaders keep the world's settings in `config/` (NeoForge).
+local FIRST_WITH_CONFIG_FOLDER = 21
+
 -- `1.113.1` as 113; `2.1` counts as later than every `1.x`.
 local function minor_of(version)
   local major, minor = match(version or "", "^(%d+)%.(%d+)")
@@ -35,18 +38,19 @@ function game.read(host)
   return { family = family, minecraft = minecraft, mod = mod }
 end
 
---- Where the settings are, as a phrase.
+--- Where the settings of the HTTP API are.
 -- @tparam table this From @{game.read}.
--- @treturn string
+-- @treturn string The file.
+-- @treturn string|nil What else helps to find it.
 function game.config_file(this)
-  if this.family == game.CRAFTOS_PC then return "config/global.json in CraftOS-PC's data folder" end
+  if this.family == game.CRAFTOS_PC then return "config/global.json", "(in CraftOS-PC's data folder)" end
   if this.family == game.CFG then return "config/ComputerCraft.cfg" end
   if this.family == game.COMMON_TOML then return "config/computercraft-common.toml" end
-  local world = "<world>/serverconfig/computercraft-server.toml (in single player <world> is under saves/)"
-  if not this.minecraft or this.minecraft >= 20 then
-    world = world .. ", or if that is not there config/computercraft-server.toml"
+  local where = "(single player: <world> is under saves/)"
+  if not this.minecraft or this.minecraft >= FIRST_WITH_CONFIG_FOLDER then
+    where = where .. "\nor, if there is none, config/computercraft-server.toml"
   end
-  return world
+  return "<world>/serverconfig/computercraft-server.toml", where
 end
 
 return game

@@ -36,7 +36,8 @@ local function pass(ok, ...)
   return ok, ...
 end
 
-local function guarded_pcall(...)
+--- `pcall`, for the job's own code and for what is done with its values.
+function guard.pcall(...)
   return pass(real_pcall(...))
 end
 
@@ -51,7 +52,7 @@ end
 --- Puts guarded `pcall`, `xpcall` and `coroutine` into a job's environment.
 -- @tparam table env
 function guard.install(env)
-  env.pcall = guarded_pcall
+  env.pcall = guard.pcall
   env.xpcall = guarded_xpcall
   local library = {}
   for name, value in next, coroutine_library do library[name] = value end

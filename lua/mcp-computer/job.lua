@@ -23,6 +23,8 @@ local BINARY_MARK = 27
 local YIELD_HINT = "The game stops code that runs for about 7 seconds without yielding. Yield now and then: sleep(0), "
   .. "or os.queueEvent(\"x\") os.pullEvent(\"x\") where a tick is too long."
 
+local OVERFLOW_HINT = "Most likely the stack overflowed: a function that calls itself without end."
+
 local function pack(...)
   return { n = select("#", ...), ... }
 end
@@ -69,8 +71,12 @@ local function body(self, chunk)
     return
   end
   local caught = results[2]
-  if type(caught) ~= "table" then caught = { thrown = caught } end -- the handler itself failed
-  self:fail(describe.error_text(caught.thrown), caught.traceback)
+  if type(caught) == "table" then
+    self:fail(describe.error_text(caught.thrown), caught.traceback)
+  else -- the handler had no stack left to run on
+    self:fail(describe.error_text(caught))
+    self.outcome.hint = self.outcome.hint or OVERFLOW_HINT
+  end
 end
 
 --- Makes a job; nothing of it runs before the first @{job:resume}.

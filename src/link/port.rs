@@ -167,7 +167,6 @@ async fn serve(stream: TcpStream, peer: SocketAddr, routes: http::Routes) {
         .timer(TokioTimer::new())
         .header_read_timeout(HEADER_TIME)
         .max_buf_size(MAX_HEAD)
-        .keep_alive(false)
         .serve_connection(TokioIo::new(stream), routes.for_peer(peer))
         .with_upgrades();
     if let Err(error) = connection.await {

@@ -40,3 +40,82 @@ pub async fn serve(
         () = gone.cancelled() => tracing::info!("the client is gone"),
     }
 }
+
+#[cfg(test)]
+mod tests {
+    use std::sync::Arc;
+
+    use futures_util::future::BoxFuture;
+    use rmcp::model::{CallToolResult, JsonObject, Tool as Definition};
+    use serde_json::{Value, json};
+    use tokio::io::{AsyncBufReadExt, AsyncWriteExt, BufReader};
+
+    use super::*;
+    use crate::{
+        config::LinkConfig,
+        fabric::Fabric,
+        tools::{Catalogue, Tool},
+    };
+
+    struct Panics(Definition);
+
+    impl Tool for Panics {
+        fn definition(&self) -> &Definition {
+            &self.0
+        }
+
+        fn call<'a>(&'a self, _: &'a Fabric, _: JsonObject) -> BoxFuture<'a, CallToolResult> {
+            Box::pin(async { panic!("on purpose") })
+        }
+    }
+
+    #[tokio::test]
+    async fn a_panicking_tool_is_a_tool_error_and_the_session_goes_on() {
+        let mut catalogue = Catalogue::default();
+        catalogue.add(Arc::new(Panics(Definition::new(
+            "panics",
+            "Panics.",
+            Arc::default(),
+        ))));
+        let config = LinkConfig {
+            host: "127.0.0.1".into(),
+            port: 0,
+            token: None,
+            names: Vec::new(),
+        };
+        let server = Server::new(Arc::new(Fabric::start(&config)), Arc::new(catalogue));
+        let (ours, theirs) = tokio::io::duplex(64 * 1024);
+        let (input, output) = tokio::io::split(theirs);
+        let session = tokio::spawn(serve(server, Box::new(input), Box::new(output), || {}));
+
+        let (reader, mut writer) = tokio::io::split(ours);
+        let mut lines = BufReader::new(reader).lines();
+        let meta = json!({
+            "io.modelcontextprotocol/protocolVersion": "2026-07-28",
+            "io.modelcontextprotocol/clientCapabilities": {},
+        });
+        for id in 1..=2 {
+            let call = json!({"jsonrpc": "2.0", "id": id, "method": "tools/call", "params": {"name": "panics", "_meta": meta}});
+            writer
+                .write_all(format!("{call}\n").as_bytes())
+                .await
+                .unwrap();
+            let reply: Value =
+                serde_json::from_str(&lines.next_line().await.unwrap().unwrap()).unwrap();
+            assert_eq!(
+                (&reply["id"], &reply["result"]["isError"]),
+                (&json!(id), &json!(true)),
+                "{reply}"
+            );
+            assert!(
+                reply["result"]["content"][0]["text"]
+                    .as_str()
+                    .unwrap()
+                    .contains("mcp-bridge logs"),
+                "{reply}"
+            );
+        }
+        drop((lines, writer));
+        session.await.unwrap();
+    }
+}
