@@ -5,6 +5,8 @@
 //! [`fabric`] that says which computers exist and asks one something. Dependencies point one way: `mcp` → `tools` →
 //! `fabric` → `link`.
 
+#![warn(missing_docs, clippy::expect_used, clippy::unwrap_used)]
+
 pub mod agent;
 pub mod commands;
 pub mod config;
@@ -12,4 +14,5 @@ pub mod fabric;
 pub mod link;
 pub mod logging;
 pub mod mcp;
+pub mod simulator;
 pub mod tools;

@@ -4,8 +4,9 @@ use std::process::ExitCode;
 
 use clap::{Args, Parser, Subcommand};
 use mcp_bridge::{
-    commands,
+    commands::{self, simulate::Simulation},
     config::{Flags, Folders},
+    simulator::{Kind, Version},
 };
 
 /// Lets an MCP client see and program the ComputerCraft computers of a Minecraft world.
@@ -32,12 +33,63 @@ MCP_BRIDGE_LOG sets what is logged (such as debug); MCP_BRIDGE_CONFIG_DIR and MC
 
 #[derive(Subcommand)]
 enum Command {
+    /// Show the main job, step by step, without the game: a client, a bridge and two simulated computers
+    Demo,
+
+    /// Run computers without the game, which link to a bridge as real ones do
+    Simulate(Simulate),
+
     /// Show where the log is, and its last lines
     Logs {
         /// How many lines
         #[arg(short = 'n', long, default_value_t = 40)]
         lines: usize,
     },
+}
+
+#[derive(Args)]
+struct Simulate {
+    /// How many computers
+    #[arg(long, default_value_t = 1, value_parser = clap::value_parser!(u64).range(1..=1000))]
+    count: u64,
+
+    /// computer, turtle, pocket or command
+    #[arg(long, default_value_t)]
+    kind: Kind,
+
+    /// The version of CC:Tweaked they behave as, such as 1.89 (Minecraft 1.12.2), 1.101 (1.16) or 1.113 (1.20)
+    #[arg(long, value_name = "VERSION", default_value_t)]
+    version: Version,
+
+    /// The first computer's number; the others follow
+    #[arg(long, value_name = "ID", default_value_t = 1)]
+    first_id: u64,
+
+    /// Their label; several are counted after it [default: the kind]
+    #[arg(long)]
+    label: Option<String>,
+
+    /// The bridge's link port
+    #[arg(long, default_value = "ws://127.0.0.1:3001")]
+    url: String,
+
+    /// The token that the bridge wants, if it wants one
+    #[arg(long)]
+    token: Option<String>,
+}
+
+impl From<Simulate> for Simulation {
+    fn from(line: Simulate) -> Self {
+        Self {
+            count: line.count,
+            kind: line.kind,
+            version: line.version,
+            first_id: line.first_id,
+            label: line.label,
+            url: line.url,
+            token: line.token,
+        }
+    }
 }
 
 #[derive(Args)]
@@ -79,7 +131,9 @@ fn main() -> ExitCode {
     let line = CommandLine::parse();
     let folders = Folders::from_environment(|name| std::env::var(name).ok());
     match line.command {
+        Some(Command::Demo) => commands::demo::run(),
         None => commands::serve::run(&line.settings.into(), &folders),
+        Some(Command::Simulate(line)) => commands::simulate::run(&line.into()),
         Some(Command::Logs { lines }) => commands::logs::run(&folders, lines),
     }
 }

@@ -39,7 +39,8 @@ by_name["exec-lua"] = function(jobs, request, connection)
     return nil
   end
   if not jobs:start(key, request.id, code, connection) then
-    return refusal("this computer already runs " .. jobs.LIMIT .. " jobs", "Wait until some have ended, or start mcp-computer anew on that computer.")
+    return refusal("this computer already runs " .. jobs.LIMIT .. " jobs",
+      "Wait until some have ended, or start mcp-computer anew on that computer.")
   end
   return nil
 end

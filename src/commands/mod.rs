@@ -1,6 +1,8 @@
 //! What the binary can be told to do: one file for each command.
 
 pub mod console;
+pub mod demo;
 pub mod logs;
 pub mod serve;
 mod signals;
+pub mod simulate;

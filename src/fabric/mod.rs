@@ -54,9 +54,23 @@ impl Fabric {
     /// # Errors
     /// The link port can't be opened.
     pub async fn computers(&self) -> Result<Vec<Computer>, Unreachable> {
+        self.reachable().await?;
+        Ok(self.port.registry().all())
+    }
+
+    /// One computer, if it was ever linked.
+    ///
+    /// # Errors
+    /// The link port can't be opened.
+    pub async fn computer(&self, id: ComputerId) -> Result<Option<Computer>, Unreachable> {
+        self.reachable().await?;
+        Ok(self.port.registry().get(id))
+    }
+
+    async fn reachable(&self) -> Result<(), Unreachable> {
         match self.port.state().await {
             PortState::Blocked(blocked) => Err(Unreachable(blocked)),
-            PortState::Starting | PortState::Listening(_) => Ok(self.port.registry().all()),
+            PortState::Starting | PortState::Listening(_) => Ok(()),
         }
     }
 

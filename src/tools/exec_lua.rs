@@ -110,11 +110,7 @@ impl Call {
     }
 
     async fn run(self, fabric: &Fabric) -> Result<String, String> {
-        let computers = fabric
-            .computers()
-            .await
-            .map_err(|unreachable| unreachable.to_string())?;
-        let computer = choose(self.computer, &computers)?;
+        let computer = &choose(self.computer, fabric).await?;
         let params = json!({ "code": self.code });
         match fabric
             .ask(computer, "exec-lua", Some(&params), self.time)
@@ -133,39 +129,51 @@ impl Call {
     }
 }
 
-/// The computer a call means: the one it names, or the only one there is.
-fn choose(wanted: Option<ComputerId>, computers: &[Computer]) -> Result<&Computer, String> {
-    const HOW_TO_LINK: &str =
-        "Start `mcp-computer` on it in the game; list-computers shows when it has linked.";
-    let names = linked_names(computers);
-    let others = if names.is_empty() {
-        "No computer is linked now.".to_owned()
-    } else {
-        format!("Linked now: {names}.")
-    };
-    match wanted {
-        Some(id) => match computers.iter().find(|computer| computer.facts.id == id) {
-            Some(computer) if computer.link().is_some() => Ok(computer),
-            Some(gone) => Err(format!(
-                "{} {others} {HOW_TO_LINK}",
-                why_gone(gone, SystemTime::now())
-            )),
-            None => Err(format!(
-                "Computer {id} is not linked. {others} {HOW_TO_LINK}"
-            )),
-        },
+/// The computer a call means: the one it names, or the only one that is linked.
+async fn choose(wanted: Option<ComputerId>, fabric: &Fabric) -> Result<Computer, String> {
+    if let Some(id) = wanted
+        && let Some(computer) = fabric
+            .computer(id)
+            .await
+            .map_err(|problem| problem.to_string())?
+        && computer.link().is_some()
+    {
+        return Ok(computer);
+    }
+    let mut computers = fabric
+        .computers()
+        .await
+        .map_err(|problem| problem.to_string())?;
+    let problem = match wanted {
+        Some(id) => not_linked(id, &computers),
         None => {
-            let mut linked = computers
-                .iter()
-                .filter(|computer| computer.link().is_some());
-            match (linked.next(), linked.next()) {
-                (Some(only), None) => Ok(only),
-                (Some(_), Some(_)) => Err(format!(
-                    "Several computers are linked, so say which with `computerId`: {names}."
-                )),
-                (None, _) => Err(format!("No computers connected. {HOW_TO_LINK}")),
+            computers.retain(|computer| computer.link().is_some());
+            match computers.len() {
+                0 => "No computers connected.".to_owned(),
+                1 => return Ok(computers.remove(0)),
+                _ => {
+                    let names = linked_names(&computers);
+                    return Err(format!(
+                        "Several computers are linked, so say which with `computerId`: {names}."
+                    ));
+                }
             }
         }
+    };
+    Err(format!(
+        "{problem} Start `mcp-computer` on it in the game; list-computers shows when it has linked."
+    ))
+}
+
+/// Why this computer can't be asked, and which others can.
+fn not_linked(id: ComputerId, computers: &[Computer]) -> String {
+    let why = match computers.iter().find(|computer| computer.facts.id == id) {
+        Some(gone) => why_gone(gone, SystemTime::now()),
+        None => format!("Computer {id} is not linked."),
+    };
+    match linked_names(computers) {
+        none if none.is_empty() => format!("{why} No computer is linked now."),
+        names => format!("{why} Linked now: {names}."),
     }
 }
 

@@ -1,0 +1,440 @@
+//! The host's handle on a simulated computer: its screen, its disk, its power, what it is doing.
+
+use std::sync::atomic::{AtomicBool, Ordering};
+use std::sync::{Arc, Condvar, Mutex, MutexGuard, PoisonError};
+use std::thread;
+use std::time::{Duration, Instant};
+
+use tokio::sync::watch;
+
+use super::clock::Clock;
+use super::events::{Event, Events, Value};
+use super::filesystem::{FileSystem, normalise};
+use super::machine;
+use super::options::ComputerOptions;
+use super::rom;
+use super::terminal::Terminal;
+
+/// How long a computer that is to stop may take before it is left alone: Lua's own C functions, such as
+/// `string.rep`, can't be interrupted.
+const STOP_TIME: Duration = Duration::from_secs(2);
+
+/// Whether a computer is on, and if not, why.
+#[derive(Debug, Clone, PartialEq, Eq)]
+pub enum State {
+    /// It is on.
+    Running,
+    /// It was shut down by its program or by the host.
+    Off,
+    /// It did not yield in time and was powered off; the text is what its screen says.
+    PoweredOff(String),
+    /// Its operating system failed; the text is the error.
+    Crashed(String),
+    /// It has ended for good, and its thread with it.
+    Stopped,
+}
+
+/// What became of the program that the computer was started with.
+#[derive(Debug, Clone, Copy, PartialEq, Eq)]
+pub enum ProgramState {
+    /// The shell has not come to it yet.
+    Waiting,
+    /// It is running.
+    Running,
+    /// It has ended; the shell's prompt follows.
+    Ended {
+        /// Whether it ended without an error.
+        ok: bool,
+    },
+}
+
+/// An argument of an event queued by the host.
+#[derive(Debug, Clone, PartialEq)]
+pub enum Argument {
+    /// `nil`.
+    Nil,
+    /// A boolean.
+    Boolean(bool),
+    /// A number.
+    Number(f64),
+    /// A string of bytes.
+    Text(Vec<u8>),
+}
+
+impl From<&str> for Argument {
+    fn from(text: &str) -> Self {
+        Argument::Text(text.as_bytes().to_vec())
+    }
+}
+
+impl From<f64> for Argument {
+    fn from(number: f64) -> Self {
+        Argument::Number(number)
+    }
+}
+
+impl From<bool> for Argument {
+    fn from(value: bool) -> Self {
+        Argument::Boolean(value)
+    }
+}
+
+/// What the host wants of a computer's power.
+#[derive(Debug, Clone, Copy, PartialEq, Eq)]
+pub(super) enum Order {
+    Off,
+    Boot,
+    /// End for good; nothing after it counts.
+    Stop,
+}
+
+struct Status {
+    state: State,
+    program: ProgramState,
+    order: Option<Order>,
+    /// The queue of the present run.
+    events: Arc<Events>,
+    /// How often it was switched on.
+    boots: u64,
+    paused: bool,
+}
+
+/// What a computer's thread and its host share; it outlives reboots.
+pub(super) struct Shared {
+    pub(super) terminal: Mutex<Terminal>,
+    pub(super) disk: Mutex<FileSystem>,
+    pub(super) label: Mutex<Option<Vec<u8>>>,
+    /// Makes running Lua stop at its next look.
+    pub(super) interrupted: Arc<AtomicBool>,
+    status: Mutex<Status>,
+    /// Notified when the state, the program's state or the screen has changed.
+    changed: Condvar,
+    /// The same, for those who wait in async code.
+    changes: watch::Sender<u64>,
+}
+
+impl Shared {
+    fn status(&self) -> MutexGuard<'_, Status> {
+        // Every change is one assignment: after a panic elsewhere the data is still whole.
+        self.status.lock().unwrap_or_else(PoisonError::into_inner)
+    }
+
+    /// Tells those who wait that something can be seen.
+    pub(super) fn notify(&self) {
+        self.changes.send_modify(|count| *count += 1);
+        // With the lock held, so that nobody who has just looked misses it.
+        drop(self.status());
+        self.changed.notify_all();
+    }
+
+    pub(super) fn set_state(&self, state: State) {
+        self.status().state = state;
+        self.notify();
+    }
+
+    pub(super) fn set_program(&self, program: ProgramState) {
+        self.status().program = program;
+        self.notify();
+    }
+
+    fn order(&self, order: Order) {
+        let mut status = self.status();
+        if status.order != Some(Order::Stop) {
+            status.order = Some(order);
+        }
+        self.interrupted.store(true, Ordering::Relaxed);
+        status.events.interrupt();
+        drop(status);
+        self.notify();
+    }
+
+    /// Prepares a run: a new queue. The order that ended the last one stays, unless it was to boot.
+    pub(super) fn begin(&self, options: &ComputerOptions) -> Result<Arc<Events>, Order> {
+        let mut status = self.status();
+        if let Some(order @ (Order::Stop | Order::Off)) = status.order.take() {
+            return Err(order);
+        }
+        let events = Arc::new(Events::new(Clock::new(options.clock_speed)));
+        events.set_paused(status.paused);
+        status.events = Arc::clone(&events);
+        status.state = State::Running;
+        status.program = ProgramState::Waiting;
+        status.boots += 1;
+        self.interrupted.store(false, Ordering::Relaxed);
+        drop(status);
+        self.notify();
+        Ok(events)
+    }
+
+    /// Whether the host has asked for something.
+    pub(super) fn pending(&self) -> Option<Order> {
+        self.status().order
+    }
+
+    /// Waits for an order, at most so long if a time is given, and takes it.
+    pub(super) fn wait_for_order(&self, time: Option<Duration>) -> Option<Order> {
+        let until = time.map(|time| Instant::now() + time);
+        let mut status = self.status();
+        loop {
+            if let Some(order) = status.order.take() {
+                return Some(order);
+            }
+            status = match until.map(|until| until.saturating_duration_since(Instant::now())) {
+                Some(Duration::ZERO) => return None,
+                Some(left) => {
+                    self.changed
+                        .wait_timeout(status, left)
+                        .unwrap_or_else(PoisonError::into_inner)
+                        .0
+                }
+                None => self
+                    .changed
+                    .wait(status)
+                    .unwrap_or_else(PoisonError::into_inner),
+            };
+        }
+    }
+}
+
+/// A simulated computer. Dropping it ends it.
+pub struct Computer {
+    shared: Arc<Shared>,
+    id: u64,
+    /// Which numbers its keys have.
+    lwjgl2_keys: bool,
+}
+
+impl Computer {
+    /// Switches a computer on. Its shell runs the start-up files of its disk, then `program`, a command line such
+    /// as `mcp-computer ws://127.0.0.1:3001` (nothing if empty), then shows its prompt. Its sockets live on
+    /// `runtime`, its Lua on a thread of its own.
+    ///
+    /// # Errors
+    /// If a file to put on its disk has no place there, or the system gives no thread.
+    pub fn start(
+        options: ComputerOptions,
+        program: &str,
+        runtime: &tokio::runtime::Handle,
+    ) -> std::io::Result<Computer> {
+        let mut disk = FileSystem::new(options.limits.disk_bytes, rom::FILES);
+        let refused = std::io::Error::other::<String>;
+        for (path, bytes) in &options.files {
+            let path = normalise(path).map_err(refused)?;
+            let content = disk.create(&path, false, 0.0).map_err(refused)?;
+            disk.write(&path, &content, 0, bytes, 0.0)
+                .map_err(refused)?;
+        }
+        let (width, height) = options.kind.terminal_size();
+        let shared = Arc::new(Shared {
+            terminal: Mutex::new(Terminal::new(width, height)),
+            disk: Mutex::new(disk),
+            label: Mutex::new(options.label.clone().map(String::into_bytes)),
+            interrupted: Arc::new(AtomicBool::new(false)),
+            status: Mutex::new(Status {
+                state: State::Running,
+                program: ProgramState::Waiting,
+                order: None,
+                events: Arc::new(Events::new(Clock::new(options.clock_speed))),
+                boots: 0,
+                paused: false,
+            }),
+            changed: Condvar::new(),
+            changes: watch::Sender::new(0),
+        });
+        let (id, lwjgl2_keys) = (options.id, options.version.lwjgl2_keys());
+        let (its, program, runtime) = (Arc::clone(&shared), program.to_owned(), runtime.clone());
+        thread::Builder::new()
+            .name(format!("computer {id}"))
+            .stack_size(4 << 20)
+            .spawn(move || machine::run(&its, Arc::new(options), &program, &runtime))?;
+        Ok(Computer {
+            shared,
+            id,
+            lwjgl2_keys,
+        })
+    }
+
+    /// Its number.
+    pub fn id(&self) -> u64 {
+        self.id
+    }
+
+    /// Its label now.
+    pub fn label(&self) -> Option<String> {
+        let label = super::native::lock(&self.shared.label);
+        label
+            .as_ref()
+            .map(|label| String::from_utf8_lossy(label).into_owned())
+    }
+
+    /// The lines of text on its screen now, without trailing spaces.
+    pub fn screen(&self) -> Vec<String> {
+        super::native::lock(&self.shared.terminal).lines()
+    }
+
+    /// A copy of its screen now, with colours and cursor.
+    pub fn terminal(&self) -> Terminal {
+        super::native::lock(&self.shared.terminal).clone()
+    }
+
+    /// Whether it is on, and if not, why.
+    pub fn state(&self) -> State {
+        self.shared.status().state.clone()
+    }
+
+    /// What became of the program it was started with, in its present run.
+    pub fn program(&self) -> ProgramState {
+        self.shared.status().program
+    }
+
+    /// How often it was switched on, reboots among them.
+    pub fn boots(&self) -> u64 {
+        self.shared.status().boots
+    }
+
+    fn events(&self) -> Arc<Events> {
+        Arc::clone(&self.shared.status().events)
+    }
+
+    /// How many events its full queue has lost in its present run.
+    pub fn dropped_events(&self) -> u64 {
+        self.events().dropped()
+    }
+
+    /// Queues an event; false if the queue was full and the event was dropped.
+    pub fn queue_event(&self, name: &str, arguments: &[Argument]) -> bool {
+        let values = arguments.iter().map(|argument| match argument {
+            Argument::Nil => Value::Nil,
+            Argument::Boolean(value) => Value::Boolean(*value),
+            Argument::Number(number) => Value::Number(*number),
+            Argument::Text(text) => Value::Text(text.clone()),
+        });
+        self.events().push(Event::new(name, values.collect()))
+    }
+
+    /// Holds Ctrl+T, as a player does to end a program.
+    pub fn terminate(&self) {
+        self.queue_event("terminate", &[]);
+    }
+
+    /// Types text and then Enter, as a player does.
+    pub fn type_line(&self, text: &str) {
+        for letter in text.chars() {
+            self.queue_event("char", &[letter.to_string().as_str().into()]);
+        }
+        self.press_enter();
+    }
+
+    /// Presses Enter.
+    pub fn press_enter(&self) {
+        let code = if self.lwjgl2_keys { 28.0 } else { 257.0 };
+        self.queue_event("key", &[code.into(), false.into()]);
+        self.queue_event("key_up", &[code.into()]);
+    }
+
+    /// Stops or restarts the world around it: while paused no timer fires, but messages still arrive.
+    pub fn set_paused(&self, paused: bool) {
+        let mut status = self.shared.status();
+        status.paused = paused;
+        status.events.set_paused(paused);
+    }
+
+    /// Switches it off, as a player does, or as the game does when its chunk unloads or the server stops: its
+    /// sockets drop, its programs end where they are.
+    pub fn shutdown(&self) {
+        self.shared.order(Order::Off);
+    }
+
+    /// Switches it on; one that is on is restarted.
+    pub fn reboot(&self) {
+        self.shared.order(Order::Boot);
+    }
+
+    /// Ends it for good. Returns once its thread has ended, or has been given up because it can't be interrupted.
+    pub fn stop(&self) {
+        self.shared.order(Order::Stop);
+        self.wait_until(STOP_TIME, |computer| computer.state() == State::Stopped);
+    }
+
+    /// Waits until something is true of it, and says whether it came true in time. Looks again each time its
+    /// screen or its state has changed. For async code there is [`Computer::until`].
+    pub fn wait_until(&self, time: Duration, wanted: impl Fn(&Computer) -> bool) -> bool {
+        let deadline = Instant::now() + time;
+        let mut changes = self.shared.changes.subscribe();
+        loop {
+            changes.mark_unchanged();
+            if wanted(self) {
+                return true;
+            }
+            let mut status = self.shared.status();
+            while !changes.has_changed().unwrap_or(true) {
+                let left = deadline.saturating_duration_since(Instant::now());
+                if left.is_zero() {
+                    return false;
+                }
+                let waited = self.shared.changed.wait_timeout(status, left);
+                status = waited.unwrap_or_else(PoisonError::into_inner).0;
+            }
+        }
+    }
+
+    /// Waits until something is true of it, and says whether it came true in time.
+    pub async fn until(&self, time: Duration, wanted: impl Fn(&Computer) -> bool) -> bool {
+        let mut changes = self.shared.changes.subscribe();
+        let waiting = async {
+            loop {
+                changes.mark_unchanged();
+                if wanted(self) || changes.changed().await.is_err() {
+                    return;
+                }
+            }
+        };
+        tokio::time::timeout(time, waiting).await.is_ok()
+    }
+
+    /// Waits until it has stopped being on; its state then, or `None` if it is still on after that time.
+    pub fn wait_until_stopped(&self, time: Duration) -> Option<State> {
+        self.wait_until(time, |computer| computer.state() != State::Running)
+            .then(|| self.state())
+    }
+
+    /// Tells when its screen or its state changes; the value means nothing.
+    pub fn changes(&self) -> watch::Receiver<u64> {
+        self.shared.changes.subscribe()
+    }
+
+    /// The content of a file of its disk.
+    pub fn read_file(&self, path: &str) -> Option<Vec<u8>> {
+        let disk = super::native::lock(&self.shared.disk);
+        let content = disk.content(&normalise(path).ok()?).ok()?;
+        Some(super::native::lock(&content).clone())
+    }
+
+    /// Puts a file on its disk.
+    ///
+    /// # Errors
+    /// With the game's words where there is no place for it.
+    pub fn write_file(&self, path: &str, bytes: &[u8]) -> std::io::Result<()> {
+        let refused = std::io::Error::other::<String>;
+        let path = normalise(path).map_err(refused)?;
+        let mut disk = super::native::lock(&self.shared.disk);
+        let content = disk.create(&path, false, 0.0).map_err(refused)?;
+        disk.write(&path, &content, 0, bytes, 0.0).map_err(refused)
+    }
+}
+
+impl Drop for Computer {
+    fn drop(&mut self) {
+        self.stop();
+    }
+}
+
+impl std::fmt::Debug for Computer {
+    fn fmt(&self, formatter: &mut std::fmt::Formatter<'_>) -> std::fmt::Result {
+        formatter
+            .debug_struct("Computer")
+            .field("id", &self.id)
+            .field("state", &self.state())
+            .finish()
+    }
+}

@@ -1,0 +1,345 @@
+//! A computer's event queue with its timers: bounded, and dropping what comes after, as in the game.
+
+use std::collections::{BTreeMap, VecDeque};
+use std::sync::{Arc, Condvar, Mutex, MutexGuard, PoisonError};
+
+use super::clock::{Clock, TICK_SECONDS};
+use super::http::HttpResponse;
+use super::websocket::Socket;
+
+/// How many events wait at most; the newest are dropped beyond it.
+pub(super) const QUEUE_LIMIT: usize = 256;
+
+/// A value carried by an event, as it is while it belongs to no Lua state.
+#[derive(Debug, Clone)]
+pub(super) enum Value {
+    Nil,
+    Boolean(bool),
+    Number(f64),
+    Text(Vec<u8>),
+    /// A table, by its place in the event's `tables`; so shared and cyclic tables stay so.
+    Table(usize),
+    /// A handle of an open socket.
+    Socket(Arc<Socket>),
+    /// The answer to an HTTP request.
+    Response(Arc<HttpResponse>),
+}
+
+impl From<&str> for Value {
+    fn from(text: &str) -> Self {
+        Value::Text(text.as_bytes().to_vec())
+    }
+}
+
+impl From<String> for Value {
+    fn from(text: String) -> Self {
+        Value::Text(text.into_bytes())
+    }
+}
+
+/// One event: its name, its arguments, and the tables they hold.
+#[derive(Debug, Clone)]
+pub(super) struct Event {
+    pub(super) name: Vec<u8>,
+    pub(super) args: Vec<Value>,
+    pub(super) tables: Vec<Vec<(Value, Value)>>,
+}
+
+impl Event {
+    pub(super) fn new(name: &str, args: Vec<Value>) -> Self {
+        Event {
+            name: name.as_bytes().to_vec(),
+            args,
+            tables: Vec::new(),
+        }
+    }
+}
+
+/// What fires at a tick.
+#[derive(Debug, Clone, Copy, PartialEq, Eq)]
+enum Alarm {
+    Timer,
+    Alarm,
+    /// A turtle's action that ends at that tick, well.
+    Turtle,
+}
+
+struct Inner {
+    queue: VecDeque<Event>,
+    /// By due tick, then by number.
+    timers: BTreeMap<(u64, u64), Alarm>,
+    next_timer: u64,
+    clock: Clock,
+    /// Set once the computer is to end; `next` then returns at once.
+    interrupted: bool,
+    /// Events lost to a full queue.
+    dropped: u64,
+}
+
+impl Inner {
+    /// Queues what has come due. Every operation begins with it, so that the queue is always in the order in
+    /// which things happened, though no thread ticks.
+    fn advance(&mut self) {
+        let now = self.clock.tick();
+        while let Some((&(due, number), &alarm)) = self.timers.first_key_value() {
+            if due > now {
+                break;
+            }
+            self.timers.remove(&(due, number));
+            let id = Value::Number(number as f64);
+            self.push(match alarm {
+                Alarm::Timer => Event::new("timer", vec![id]),
+                Alarm::Alarm => Event::new("alarm", vec![id]),
+                Alarm::Turtle => Event::new("turtle_response", vec![id, Value::Boolean(true)]),
+            });
+        }
+    }
+
+    fn push(&mut self, event: Event) -> bool {
+        let room = self.queue.len() < QUEUE_LIMIT && !self.interrupted;
+        if room {
+            self.queue.push_back(event);
+        } else {
+            self.dropped += 1;
+        }
+        room
+    }
+
+    fn schedule(&mut self, ticks: u64, alarm: Alarm) -> u64 {
+        self.advance();
+        let number = self.next_timer;
+        self.next_timer += 1;
+        let due = self.clock.tick().saturating_add(ticks.max(1));
+        self.timers.insert((due, number), alarm);
+        number
+    }
+}
+
+/// The queue of one run of a computer, fed by the host, by sockets and by its timers.
+pub(super) struct Events {
+    inner: Mutex<Inner>,
+    woken: Condvar,
+}
+
+impl Events {
+    pub(super) fn new(clock: Clock) -> Self {
+        Events {
+            inner: Mutex::new(Inner {
+                queue: VecDeque::new(),
+                timers: BTreeMap::new(),
+                next_timer: 0,
+                clock,
+                interrupted: false,
+                dropped: 0,
+            }),
+            woken: Condvar::new(),
+        }
+    }
+
+    /// A panic elsewhere can't leave the queue half changed, so a poisoned lock is still good.
+    fn lock(&self) -> MutexGuard<'_, Inner> {
+        self.inner.lock().unwrap_or_else(PoisonError::into_inner)
+    }
+
+    /// Adds an event; false if the queue was full and it was dropped.
+    pub(super) fn push(&self, event: Event) -> bool {
+        let mut inner = self.lock();
+        inner.advance();
+        let queued = inner.push(event);
+        drop(inner);
+        self.woken.notify_all();
+        queued
+    }
+
+    /// Waits for the next event; `None` once interrupted.
+    pub(super) fn next(&self) -> Option<Event> {
+        let mut inner = self.lock();
+        loop {
+            if inner.interrupted {
+                return None;
+            }
+            inner.advance();
+            if let Some(event) = inner.queue.pop_front() {
+                return Some(event);
+            }
+            let due = inner.timers.first_key_value().map(|(&(due, _), _)| due);
+            let wait = due.and_then(|due| inner.clock.until(due));
+            inner = match wait {
+                Some(wait) => {
+                    let waited = self.woken.wait_timeout(inner, wait);
+                    waited.unwrap_or_else(PoisonError::into_inner).0
+                }
+                None => self
+                    .woken
+                    .wait(inner)
+                    .unwrap_or_else(PoisonError::into_inner),
+            };
+        }
+    }
+
+    /// Makes `next` return `None` from now on, and lets go of all that is queued: a socket in an event that
+    /// nobody will read has to close.
+    pub(super) fn interrupt(&self) {
+        let mut inner = self.lock();
+        inner.interrupted = true;
+        inner.queue.clear();
+        inner.timers.clear();
+        drop(inner);
+        self.woken.notify_all();
+    }
+
+    /// Starts a timer of that many seconds, rounded to ticks and at least one of them; returns its number.
+    pub(super) fn start_timer(&self, seconds: f64) -> u64 {
+        let ticks = (seconds / TICK_SECONDS).round().clamp(0.0, 1e15) as u64;
+        self.lock().schedule(ticks, Alarm::Timer)
+    }
+
+    /// Starts an alarm for that hour of the world.
+    pub(super) fn set_alarm(&self, hour: f64) -> u64 {
+        let mut inner = self.lock();
+        let ticks = inner.clock.ticks_until_hour(hour);
+        inner.schedule(ticks, Alarm::Alarm)
+    }
+
+    /// Starts a turtle's action; its `turtle_response` comes after that many ticks.
+    pub(super) fn start_turtle_action(&self, ticks: u64) -> u64 {
+        self.lock().schedule(ticks, Alarm::Turtle)
+    }
+
+    /// Forgets a timer or an alarm that has not fired yet.
+    pub(super) fn cancel(&self, number: u64) {
+        let mut inner = self.lock();
+        inner.advance();
+        inner
+            .timers
+            .retain(|&(_, other), alarm| other != number || *alarm == Alarm::Turtle);
+    }
+
+    /// Reads the clock.
+    pub(super) fn clock<R>(&self, read: impl FnOnce(&Clock) -> R) -> R {
+        read(&self.lock().clock)
+    }
+
+    /// Stops or restarts the world's clock.
+    pub(super) fn set_paused(&self, paused: bool) {
+        let mut inner = self.lock();
+        inner.advance();
+        if paused {
+            inner.clock.pause();
+        } else {
+            inner.clock.resume();
+        }
+        drop(inner);
+        self.woken.notify_all();
+    }
+
+    /// How many events were lost to a full queue.
+    pub(super) fn dropped(&self) -> u64 {
+        self.lock().dropped
+    }
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    fn number(event: &Event) -> f64 {
+        match event.args.first() {
+            Some(Value::Number(number)) => *number,
+            other => panic!("not a number: {other:?}"),
+        }
+    }
+
+    #[test]
+    fn the_257th_event_is_dropped() {
+        let events = Events::new(Clock::new(1.0));
+        for n in 0..300 {
+            let queued = events.push(Event::new("e", vec![Value::Number(f64::from(n))]));
+            assert_eq!(queued, n < 256);
+        }
+        assert_eq!(events.dropped(), 44);
+        for n in 0..256 {
+            assert_eq!(number(&events.next().expect("an event")), f64::from(n));
+        }
+    }
+
+    #[test]
+    fn a_timer_fires_at_a_whole_tick() {
+        let events = Events::new(Clock::new(100.0));
+        let before = events.clock(Clock::tick);
+        let id = events.start_timer(0.12);
+        let fired = events.next().expect("the timer");
+        assert_eq!(fired.name, b"timer");
+        assert_eq!(number(&fired), id as f64);
+        assert!(events.clock(Clock::tick) >= before + 2);
+    }
+
+    #[test]
+    fn a_timer_of_no_time_fires_at_the_next_tick_and_not_at_once() {
+        let events = Events::new(Clock::new(1.0));
+        let before = events.clock(Clock::tick);
+        events.start_timer(0.0);
+        events.next().expect("the timer");
+        assert!(events.clock(Clock::tick) > before);
+    }
+
+    #[test]
+    fn a_timer_that_came_due_stands_before_an_event_that_came_later() {
+        let events = Events::new(Clock::new(1000.0));
+        events.start_timer(0.05);
+        let due = events.clock(Clock::tick) + 2;
+        while events.clock(Clock::tick) < due {
+            std::thread::yield_now();
+        }
+        events.push(Event::new("later", vec![]));
+        assert_eq!(events.next().expect("the timer").name, b"timer");
+        assert_eq!(events.next().expect("the event").name, b"later");
+    }
+
+    #[test]
+    fn a_full_queue_loses_a_timer_for_good() {
+        let events = Events::new(Clock::new(1000.0));
+        for _ in 0..QUEUE_LIMIT {
+            events.push(Event::new("e", vec![]));
+        }
+        events.start_timer(0.05);
+        let due = events.clock(Clock::tick) + 2;
+        while events.clock(Clock::tick) < due {
+            std::thread::yield_now();
+        }
+        for _ in 0..QUEUE_LIMIT {
+            events.next().expect("an event");
+            assert_eq!(events.dropped(), 1);
+        }
+        events.push(Event::new("last", vec![]));
+        assert_eq!(events.next().expect("an event").name, b"last");
+    }
+
+    #[test]
+    fn a_paused_world_fires_no_timer_and_still_delivers_events() {
+        let events = Events::new(Clock::new(1000.0));
+        events.set_paused(true);
+        events.start_timer(0.05);
+        events.push(Event::new("message", vec![]));
+        assert_eq!(events.next().expect("the event").name, b"message");
+        events.set_paused(false);
+        assert_eq!(events.next().expect("the timer").name, b"timer");
+    }
+
+    #[test]
+    fn a_cancelled_timer_does_not_fire() {
+        let events = Events::new(Clock::new(1000.0));
+        let id = events.start_timer(100.0);
+        let second = events.start_timer(200.0);
+        events.cancel(id);
+        assert_eq!(number(&events.next().expect("a timer")), second as f64);
+    }
+
+    #[test]
+    fn an_interrupted_queue_gives_nothing_more() {
+        let events = Events::new(Clock::new(1.0));
+        events.push(Event::new("e", vec![]));
+        events.interrupt();
+        assert!(events.next().is_none());
+    }
+}

@@ -1,0 +1,441 @@
+//! A computer's files, in memory: its own disk at `/`, and the read-only `/rom`.
+
+use std::collections::BTreeMap;
+use std::sync::{Arc, Mutex, PoisonError};
+
+/// What a file or folder costs of the disk at least, in bytes.
+const MINIMUM_FILE_BYTES: u64 = 500;
+
+/// A file's content, shared by the handles open on it.
+pub(super) type Content = Arc<Mutex<Vec<u8>>>;
+
+#[derive(Debug, Clone)]
+struct Entry {
+    /// `None` for a folder.
+    content: Option<Content>,
+    created_ms: f64,
+    modified_ms: f64,
+}
+
+/// What is known of a file or a folder.
+#[derive(Debug, Clone, PartialEq)]
+pub(super) struct Attributes {
+    pub(super) size: u64,
+    pub(super) is_folder: bool,
+    pub(super) is_read_only: bool,
+    pub(super) created_ms: f64,
+    pub(super) modified_ms: f64,
+}
+
+/// The disk of one computer. It outlives reboots, and chunk unloads.
+#[derive(Debug)]
+pub(super) struct FileSystem {
+    /// By path without a leading slash; the root is not in it.
+    entries: BTreeMap<String, Entry>,
+    capacity: u64,
+}
+
+type Outcome<T> = Result<T, String>;
+
+/// The path as the game writes it: no leading slash, no `.`, no `..` but where it would leave the disk.
+///
+/// # Errors
+/// `Invalid Path` where it leaves the root.
+pub(super) fn normalise(path: &str) -> Outcome<String> {
+    let mut parts: Vec<&str> = Vec::new();
+    let forbidden = |c: char| matches!(c, '"' | ':' | '<' | '>' | '?' | '|' | '*') || c < ' ';
+    let cleaned = path.replace('\\', "/");
+    let cleaned: String = cleaned.chars().filter(|&c| !forbidden(c)).collect();
+    for part in cleaned.split('/') {
+        let part = part.trim();
+        match part {
+            "" | "." => {}
+            ".." if parts.is_empty() => return Err("Invalid Path".to_owned()),
+            ".." => {
+                parts.pop();
+            }
+            _ => parts.push(part),
+        }
+    }
+    Ok(parts.join("/"))
+}
+
+fn parent(path: &str) -> Option<&str> {
+    path.rsplit_once('/').map(|(parent, _)| parent)
+}
+
+fn is_rom(path: &str) -> bool {
+    path == "rom" || path.starts_with("rom/")
+}
+
+fn length(content: &Content) -> u64 {
+    content.lock().unwrap_or_else(PoisonError::into_inner).len() as u64
+}
+
+impl FileSystem {
+    /// An empty disk of so many bytes, with the given files in `/rom`.
+    pub(super) fn new(capacity: u64, rom: &[(&str, &str)]) -> Self {
+        let mut disk = FileSystem {
+            entries: BTreeMap::new(),
+            capacity,
+        };
+        disk.add_folders("rom", 0.0);
+        for (path, content) in rom {
+            let path = format!("rom/{path}");
+            if let Some(folder) = parent(&path) {
+                disk.add_folders(folder, 0.0);
+            }
+            disk.put(&path, content.as_bytes().to_vec(), 0.0);
+        }
+        disk
+    }
+
+    fn put(&mut self, path: &str, content: Vec<u8>, now_ms: f64) -> Content {
+        let content = Arc::new(Mutex::new(content));
+        let entry = Entry {
+            content: Some(Arc::clone(&content)),
+            created_ms: now_ms,
+            modified_ms: now_ms,
+        };
+        self.entries.insert(path.to_owned(), entry);
+        content
+    }
+
+    fn add_folders(&mut self, path: &str, now_ms: f64) {
+        let mut at = String::new();
+        for part in path.split('/').filter(|part| !part.is_empty()) {
+            if !at.is_empty() {
+                at.push('/');
+            }
+            at.push_str(part);
+            self.entries.entry(at.clone()).or_insert(Entry {
+                content: None,
+                created_ms: now_ms,
+                modified_ms: now_ms,
+            });
+        }
+    }
+
+    pub(super) fn exists(&self, path: &str) -> bool {
+        path.is_empty() || self.entries.contains_key(path)
+    }
+
+    pub(super) fn is_folder(&self, path: &str) -> bool {
+        path.is_empty()
+            || self
+                .entries
+                .get(path)
+                .is_some_and(|entry| entry.content.is_none())
+    }
+
+    pub(super) fn is_read_only(&self, path: &str) -> bool {
+        is_rom(path)
+    }
+
+    /// The names in a folder, sorted.
+    pub(super) fn list(&self, path: &str) -> Outcome<Vec<String>> {
+        if !self.is_folder(path) {
+            return Err(format!("/{path}: Not a directory"));
+        }
+        let prefix = if path.is_empty() {
+            String::new()
+        } else {
+            format!("{path}/")
+        };
+        Ok(self
+            .entries
+            .range(prefix.clone()..)
+            .take_while(|(name, _)| name.starts_with(&prefix))
+            .filter_map(|(name, _)| name.get(prefix.len()..))
+            .filter(|name| !name.is_empty() && !name.contains('/'))
+            .map(str::to_owned)
+            .collect())
+    }
+
+    /// Every path on the disk, sorted; for wildcard searches.
+    pub(super) fn paths(&self) -> Vec<String> {
+        self.entries.keys().cloned().collect()
+    }
+
+    /// A file's content.
+    pub(super) fn content(&self, path: &str) -> Outcome<Content> {
+        match self.entries.get(path) {
+            Some(Entry {
+                content: Some(content),
+                ..
+            }) => Ok(Arc::clone(content)),
+            Some(_) => Err(format!("/{path}: Not a file")),
+            None if path.is_empty() => Err("/: Not a file".to_owned()),
+            None => Err(format!("/{path}: No such file")),
+        }
+    }
+
+    /// Makes a file, or empties it unless `keep`, for writing.
+    pub(super) fn create(&mut self, path: &str, keep: bool, now_ms: f64) -> Outcome<Content> {
+        if is_rom(path) {
+            return Err(format!("/{path}: Access denied"));
+        }
+        if self.is_folder(path) {
+            return Err(format!("/{path}: Cannot write to directory"));
+        }
+        if let Some(folder) = parent(path) {
+            self.make_folder(folder, now_ms)?;
+        }
+        if keep && let Ok(content) = self.content(path) {
+            return Ok(content);
+        }
+        self.entries.remove(path);
+        if self.free() < MINIMUM_FILE_BYTES {
+            return Err(format!("/{path}: Out of space"));
+        }
+        Ok(self.put(path, Vec::new(), now_ms))
+    }
+
+    /// Writes into a file's content at that place, and says how far the file then reaches.
+    pub(super) fn write(
+        &mut self,
+        path: &str,
+        content: &Content,
+        at: usize,
+        bytes: &[u8],
+        now_ms: f64,
+    ) -> Outcome<()> {
+        let old = length(content).max(MINIMUM_FILE_BYTES);
+        let end = at + bytes.len();
+        if end as u64 > old && end as u64 - old > self.free() {
+            return Err("Out of space".to_owned());
+        }
+        let mut held = content.lock().unwrap_or_else(PoisonError::into_inner);
+        if held.len() < end {
+            held.resize(end, 0);
+        }
+        held[at..end].copy_from_slice(bytes);
+        drop(held);
+        if let Some(entry) = self.entries.get_mut(path) {
+            entry.modified_ms = now_ms;
+        }
+        Ok(())
+    }
+
+    /// Makes a folder and those above it.
+    pub(super) fn make_folder(&mut self, path: &str, now_ms: f64) -> Outcome<()> {
+        if self.is_folder(path) {
+            return Ok(());
+        }
+        if is_rom(path) {
+            return Err(format!("/{path}: Access denied"));
+        }
+        let mut at = path;
+        loop {
+            if self.exists(at) && !self.is_folder(at) {
+                return Err(format!("/{path}: File exists"));
+            }
+            match parent(at) {
+                Some(above) => at = above,
+                None => break,
+            }
+        }
+        let missing = 1 + path.matches('/').count() as u64;
+        if self.free() < MINIMUM_FILE_BYTES * missing {
+            return Err(format!("/{path}: Out of space"));
+        }
+        self.add_folders(path, now_ms);
+        Ok(())
+    }
+
+    /// Deletes a file or a folder with all that is in it; what is not there is no error.
+    pub(super) fn delete(&mut self, path: &str) -> Outcome<()> {
+        if is_rom(path) || path.is_empty() {
+            return Err(format!("/{path}: Access denied"));
+        }
+        self.entries.remove(path);
+        let inside = format!("{path}/");
+        self.entries.retain(|name, _| !name.starts_with(&inside));
+        Ok(())
+    }
+
+    /// Copies a file or a folder.
+    pub(super) fn copy(&mut self, from: &str, to: &str, now_ms: f64) -> Outcome<()> {
+        self.check_transfer(from, to)?;
+        let inside = format!("{from}/");
+        let copied: Vec<(String, Option<Vec<u8>>)> = self
+            .entries
+            .iter()
+            .filter(|(name, _)| *name == from || name.starts_with(&inside))
+            .map(|(name, entry)| {
+                let content = entry.content.as_ref().map(|content| {
+                    content
+                        .lock()
+                        .unwrap_or_else(PoisonError::into_inner)
+                        .clone()
+                });
+                (format!("{to}{}", &name[from.len()..]), content)
+            })
+            .collect();
+        let cost: u64 = copied
+            .iter()
+            .map(|(_, content)| {
+                content
+                    .as_ref()
+                    .map_or(0, |bytes| bytes.len() as u64)
+                    .max(MINIMUM_FILE_BYTES)
+            })
+            .sum();
+        if cost > self.free() {
+            return Err("Out of space".to_owned());
+        }
+        if let Some(folder) = parent(to) {
+            self.make_folder(folder, now_ms)?;
+        }
+        for (name, content) in copied {
+            match content {
+                Some(content) => drop(self.put(&name, content, now_ms)),
+                None => self.add_folders(&name, now_ms),
+            }
+        }
+        Ok(())
+    }
+
+    /// Moves a file or a folder.
+    pub(super) fn rename(&mut self, from: &str, to: &str, now_ms: f64) -> Outcome<()> {
+        if is_rom(from) {
+            return Err("Access denied".to_owned());
+        }
+        self.check_transfer(from, to)?;
+        if let Some(folder) = parent(to) {
+            self.make_folder(folder, now_ms)?;
+        }
+        let inside = format!("{from}/");
+        let names: Vec<String> = self
+            .entries
+            .keys()
+            .filter(|name| *name == from || name.starts_with(&inside))
+            .cloned()
+            .collect();
+        for name in names {
+            if let Some(entry) = self.entries.remove(&name) {
+                self.entries
+                    .insert(format!("{to}{}", &name[from.len()..]), entry);
+            }
+        }
+        Ok(())
+    }
+
+    fn check_transfer(&self, from: &str, to: &str) -> Outcome<()> {
+        if !self.exists(from) {
+            return Err("No such file".to_owned());
+        }
+        if self.exists(to) {
+            return Err("File exists".to_owned());
+        }
+        if is_rom(to) {
+            return Err("Access denied".to_owned());
+        }
+        if to.starts_with(&format!("{from}/")) || from.is_empty() {
+            return Err("Can't move a directory inside itself".to_owned());
+        }
+        Ok(())
+    }
+
+    pub(super) fn attributes(&self, path: &str) -> Outcome<Attributes> {
+        let entry = self.entries.get(path);
+        if entry.is_none() && !path.is_empty() {
+            return Err(format!("/{path}: No such file"));
+        }
+        Ok(Attributes {
+            size: entry
+                .and_then(|entry| entry.content.as_ref())
+                .map_or(0, length),
+            is_folder: self.is_folder(path),
+            is_read_only: is_rom(path),
+            created_ms: entry.map_or(0.0, |entry| entry.created_ms),
+            modified_ms: entry.map_or(0.0, |entry| entry.modified_ms),
+        })
+    }
+
+    /// Bytes of the disk in all.
+    pub(super) fn capacity(&self) -> u64 {
+        self.capacity
+    }
+
+    /// Bytes of the disk that are free.
+    pub(super) fn free(&self) -> u64 {
+        let used: u64 = self
+            .entries
+            .iter()
+            .filter(|(name, _)| !is_rom(name))
+            .map(|(_, entry)| {
+                entry
+                    .content
+                    .as_ref()
+                    .map_or(0, length)
+                    .max(MINIMUM_FILE_BYTES)
+            })
+            .sum();
+        self.capacity.saturating_sub(used)
+    }
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    fn write(disk: &mut FileSystem, path: &str, bytes: &[u8]) -> Outcome<()> {
+        let content = disk.create(path, false, 1.0)?;
+        disk.write(path, &content, 0, bytes, 1.0)
+    }
+
+    fn disk() -> FileSystem {
+        FileSystem::new(10_000, &[("programs/list.lua", "-- list")])
+    }
+
+    #[test]
+    fn a_path_is_written_without_dots_and_slashes() {
+        assert_eq!(normalise("/a//b/../c/.").expect("a path"), "a/c");
+        assert!(normalise("../a").is_err());
+    }
+
+    #[test]
+    fn the_rom_can_be_read_and_not_written() {
+        let mut disk = disk();
+        assert_eq!(disk.list("rom").expect("a folder"), ["programs"]);
+        assert_eq!(
+            write(&mut disk, "rom/x", b"").expect_err("read-only"),
+            "/rom/x: Access denied"
+        );
+        assert_eq!(
+            disk.delete("rom").expect_err("read-only"),
+            "/rom: Access denied"
+        );
+    }
+
+    #[test]
+    fn each_file_costs_at_least_500_bytes_and_a_full_disk_says_so() {
+        let mut disk = disk();
+        write(&mut disk, "a", b"1").expect("room");
+        assert_eq!(disk.free(), 9_500);
+        assert_eq!(
+            write(&mut disk, "b", &[0; 9_501]).expect_err("too much"),
+            "Out of space"
+        );
+        write(&mut disk, "b", &[0; 9_500]).expect("room");
+        assert_eq!(
+            write(&mut disk, "c", b"").expect_err("full"),
+            "/c: Out of space"
+        );
+    }
+
+    #[test]
+    fn folders_are_made_copied_moved_and_deleted_whole() {
+        let mut disk = disk();
+        write(&mut disk, "d/e/f", b"text").expect("room");
+        disk.copy("d", "g", 2.0).expect("a copy");
+        disk.rename("g/e", "h", 2.0).expect("a move");
+        assert_eq!(disk.list("").expect("the root"), ["d", "g", "h", "rom"]);
+        assert_eq!(disk.list("h").expect("a folder"), ["f"]);
+        assert_eq!(disk.copy("d", "h", 2.0).expect_err("there"), "File exists");
+        assert!(disk.copy("d", "d/x", 2.0).is_err());
+        disk.delete("d").expect("gone");
+        assert!(!disk.exists("d/e/f"));
+    }
+}

@@ -1,0 +1,135 @@
+//! What the Lua library lacks without its unsafe parts: tracebacks, call information, environments.
+
+use mlua::{Error, Function, Lua, Table, Value};
+
+use super::{Args, Problem, Section};
+use crate::simulator::budget::Halt;
+
+/// The chunk whose functions stand for native ones; they are left out of tracebacks, as Java's are.
+const HIDDEN: &str = "[native]";
+
+/// A function of the simulator's own that no traceback shows.
+const HIDDEN_CALL: &str = "'guarded_xpcall'";
+
+pub(super) fn add(section: &Section<'_>) -> mlua::Result<()> {
+    // describe(value): for an error raised by the host, whether it ends the machine, and its text; else nil.
+    section.add("describe", |_, args| match args.get(1) {
+        Value::Error(error) => {
+            let (halts, text) = describe(error);
+            Ok((Some(halts), Some(text)))
+        }
+        _ => Ok((None, None)),
+    })?;
+    section.add("traceback", |lua, args| traceback(lua, args.integer(1)?))?;
+    section.add("getinfo", |lua, args| info(lua, &args))?;
+    section.add("function", |lua, args| {
+        let level = visible(lua, args.integer(1)?);
+        Ok(level.and_then(|level| lua.inspect_stack(level, |frame| frame.function())))
+    })?;
+    section.add("getfenv", |_, args| Ok(function(&args)?.environment()))?;
+    section.add("setfenv", |_, args| match args.get(2) {
+        Value::Table(environment) => Ok(function(&args)?.set_environment(environment.clone())?),
+        _ => Err(args.wrong(2, "table")),
+    })?;
+    // keep(name, function): puts a function where the host finds it.
+    section.add("keep", |lua, args| {
+        Ok(lua.set_named_registry_value(
+            &format!("simulator.{}", args.text(1)?),
+            args.get(2).clone(),
+        )?)
+    })
+}
+
+fn function(args: &Args) -> Result<&Function, Problem> {
+    match args.get(1) {
+        Value::Function(function) => Ok(function),
+        _ => Err(args.wrong(1, "function")),
+    }
+}
+
+/// Whether an error ends the machine, and its text without the host's own traceback.
+pub(in crate::simulator) fn describe(error: &Error) -> (bool, String) {
+    match error {
+        Error::CallbackError { cause, .. } | Error::WithContext { cause, .. } => describe(cause),
+        Error::ExternalError(cause) => (cause.is::<Halt>(), cause.to_string()),
+        Error::RuntimeError(text) | Error::MemoryError(text) => (false, text.clone()),
+        other => (false, other.to_string()),
+    }
+}
+
+fn is_hidden(lua: &Lua, level: usize) -> Option<bool> {
+    lua.inspect_stack(level, |frame| {
+        frame.source().short_src.as_deref() == Some(HIDDEN)
+    })
+}
+
+/// The real stack level of what a program counts as `level` (1: the function that called us).
+fn visible(lua: &Lua, level: i64) -> Option<usize> {
+    let mut remaining = level.max(1);
+    for real in 1.. {
+        if !is_hidden(lua, real)? {
+            remaining -= 1;
+            if remaining == 0 {
+                return Some(real);
+            }
+        }
+    }
+    None
+}
+
+fn traceback(lua: &Lua, level: i64) -> Result<String, Problem> {
+    const TITLE: &str = "stack traceback:";
+    let Some(level) = visible(lua, level) else {
+        return Ok(TITLE.to_owned());
+    };
+    let full = lua.traceback(None, level)?.to_string_lossy();
+    let shown = full
+        .lines()
+        .filter(|line| !line.trim_start().starts_with(HIDDEN) && !line.contains(HIDDEN_CALL));
+    Ok(shown.collect::<Vec<_>>().join("\n"))
+}
+
+/// `getinfo(level or function)`: what `debug.getinfo` tells, or nil beyond the end of the stack.
+fn info(lua: &Lua, args: &Args) -> Result<Option<Table>, Problem> {
+    let table = lua.create_table()?;
+    if let Value::Function(function) = args.get(1) {
+        let info = function.info();
+        table.set("func", function.clone())?;
+        table.set("what", info.what)?;
+        table.set("source", info.source)?;
+        table.set("short_src", info.short_src)?;
+        table.set("linedefined", line(info.line_defined))?;
+        table.set("lastlinedefined", line(info.last_line_defined))?;
+        table.set("currentline", -1.0)?;
+        table.set("nups", f64::from(info.num_upvalues))?;
+        table.set("nparams", f64::from(info.num_params))?;
+        table.set("isvararg", info.is_vararg)?;
+        table.set("namewhat", "")?;
+        return Ok(Some(table));
+    }
+    let Some(level) = visible(lua, args.integer(1)?) else {
+        return Ok(None);
+    };
+    let filled = lua.inspect_stack(level, |frame| {
+        let (names, source, stack) = (frame.names(), frame.source(), frame.stack());
+        table.set("func", frame.function())?;
+        table.set("name", names.name.as_deref())?;
+        table.set("namewhat", names.name_what.unwrap_or(""))?;
+        table.set("what", source.what)?;
+        table.set("source", source.source.as_deref())?;
+        table.set("short_src", source.short_src.as_deref())?;
+        table.set("linedefined", line(source.line_defined))?;
+        table.set("lastlinedefined", line(source.last_line_defined))?;
+        table.set("currentline", line(frame.current_line()))?;
+        table.set("istailcall", frame.is_tail_call())?;
+        table.set("nups", f64::from(stack.num_upvalues))?;
+        table.set("nparams", f64::from(stack.num_params))?;
+        table.set("isvararg", stack.is_vararg)
+    });
+    filled.transpose()?;
+    Ok(Some(table))
+}
+
+fn line(number: Option<usize>) -> f64 {
+    number.map_or(-1.0, |number| number as f64)
+}

@@ -1,0 +1,116 @@
+-- turtle, pocket and commands: what each kind of computer has, in an empty world.
+
+local native = ...
+local system, expect, at_least = native.os, native.expect, native.os.atLeast
+
+--- A helper for those that look in the world: an answer from the game's main thread takes a tick.
+local function wait_ticks(ticks)
+  local id = system.turtleAction(ticks)
+  repeat
+    local _, of = os.pullEvent("turtle_response")
+  until of == id
+end
+
+if system.kind == "turtle" then
+  turtle = {}
+  local selected, fuel = 1, 0
+  local slots = {}
+
+  local function slot_of(slot, level)
+    if slot == nil then return selected end
+    expect(1, slot, "number")
+    if slot < 1 or slot > 16 then error("Slot number " .. slot .. " out of range", level or 3) end
+    return math.floor(slot)
+  end
+
+  local function action(ticks, act)
+    return function(...)
+      local results = table.pack(act(...))
+      wait_ticks(ticks)
+      return table.unpack(results, 1, results.n)
+    end
+  end
+
+  local function move() return action(8, function()
+    if fuel < 1 and fuel ~= "unlimited" then return false, "Out of fuel" end
+    fuel = fuel - 1
+    return true
+  end) end
+
+  fuel = 1000
+  for _, name in ipairs { "forward", "back", "up", "down" } do turtle[name] = move() end
+  for _, name in ipairs { "turnLeft", "turnRight" } do
+    turtle[name] = action(8, function() return true end)
+  end
+  for _, way in ipairs { "", "Up", "Down" } do
+    turtle["dig" .. way] = action(8, function() return false, "Nothing to dig here" end)
+    turtle["attack" .. way] = action(8, function() return false, "Nothing to attack here" end)
+    turtle["place" .. way] = action(8, function() return false, "No items to place" end)
+    turtle["drop" .. way] = action(4, function() return false, "No items to drop" end)
+    turtle["suck" .. way] = action(4, function() return false, "No items to take" end)
+    turtle["detect" .. way] = action(1, function() return false end)
+    turtle["compare" .. way] = action(1, function() return false end)
+    turtle["inspect" .. way] = action(1, function() return false, "No block to inspect" end)
+  end
+
+  function turtle.select(slot)
+    expect(1, slot, "number")
+    selected = slot_of(slot)
+    return true
+  end
+
+  function turtle.getSelectedSlot() return selected end
+
+  function turtle.getItemCount(slot) return (slots[slot_of(slot)] or { count = 0 }).count end
+
+  function turtle.getItemSpace(slot) return 64 - turtle.getItemCount(slot_of(slot)) end
+
+  function turtle.getItemDetail(slot) return slots[slot_of(slot)] end
+
+  function turtle.getFuelLevel() return fuel end
+
+  function turtle.getFuelLimit() return system.advanced and 100000 or 20000 end
+
+  turtle.refuel = action(1, function() return false, "No items to combust" end)
+  turtle.transferTo = action(1, function(slot)
+    slot_of(slot)
+    return false, "No space for items"
+  end)
+  turtle.compareTo = action(1, function(slot) return slots[selected] == slots[slot_of(slot)] end)
+
+  native.missing("turtle", turtle, "equipLeft equipRight craft")
+  if at_least(1, 116) then native.missing("turtle", turtle, "getEquippedLeft getEquippedRight") end
+elseif system.kind == "pocket" then
+  pocket = {}
+  function pocket.equipBack() return false, "Cannot find a valid upgrade" end
+
+  function pocket.unequipBack() return false, "Nothing to unequip" end
+elseif system.kind == "command" then
+  commands = {}
+
+  function commands.exec(command)
+    expect(1, command, "string")
+    wait_ticks(1)
+    return false, { "Unknown command" }, 0
+  end
+
+  function commands.getBlockPosition() return 0, 64, 0 end
+
+  function commands.list()
+    wait_ticks(1)
+    return {}
+  end
+
+  native.missing("commands", commands, "execAsync getBlockInfo getBlockInfos native async")
+end
+
+---------------------------------------------------------------- APIs that are all there is to come
+
+paintutils = {}
+native.missing("paintutils", paintutils, "parseImage loadImage drawPixel drawLine drawBox drawFilledBox drawImage")
+
+help = {}
+native.missing("help", help, "path setPath lookup topics completeTopic")
+
+native.missing("rednet", rednet, "")
+native.missing("os", os, "")

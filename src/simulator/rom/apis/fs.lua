@@ -1,0 +1,159 @@
+-- fs: the files of the computer.
+
+local native = ...
+local disk, expect, at_least = native.fs, native.expect, native.os.atLeast
+
+fs = {}
+
+for _, name in ipairs {
+  "list", "exists", "isDir", "isReadOnly", "getSize", "getFreeSpace", "getCapacity", "getDrive", "attributes",
+  "makeDir", "delete", "copy", "move",
+} do
+  fs[name] = disk[name]
+end
+
+--- Joins parts to a path without `.` and `..`; unlike the others it may lead out of the disk.
+function fs.combine(path, ...)
+  expect(1, path, "string")
+  local joined = { path }
+  for n = 1, select("#", ...) do
+    local part = select(n, ...)
+    expect(n + 1, part, "string")
+    if part ~= "" then joined[#joined + 1] = part end
+  end
+  local parts = {}
+  for part in table.concat(joined, "/"):gsub("\\", "/"):gmatch("[^/]+") do
+    part = part:gsub('[":<>?|*%z\1-\31]', ""):match("^%s*(.-)%s*$")
+    if part == ".." and #parts > 0 and parts[#parts] ~= ".." then
+      parts[#parts] = nil
+    elseif part ~= "." and part ~= "" then
+      parts[#parts + 1] = part
+    end
+  end
+  return table.concat(parts, "/")
+end
+
+function fs.getName(path)
+  expect(1, path, "string")
+  local clean = fs.combine(path)
+  return clean == "" and "root" or clean:match("[^/]+$")
+end
+
+function fs.getDir(path)
+  expect(1, path, "string")
+  local clean = fs.combine(path)
+  if clean == "" then return ".." end
+  return clean:match("^(.*)/[^/]+$") or ""
+end
+
+function fs.isDriveRoot(path)
+  expect(1, path, "string")
+  local clean = fs.combine(path)
+  return clean == "" or clean == "rom"
+end
+
+function fs.find(pattern)
+  expect(1, pattern, "string")
+  local clean = fs.combine((pattern:gsub("[*?]", { ["*"] = "\1", ["?"] = "\2" })))
+  -- `combine` drops control characters, so wildcards are put back part by part.
+  local parts = {}
+  for part in pattern:gsub("\\", "/"):gmatch("[^/]+") do
+    if part == ".." then parts[#parts] = nil elseif part ~= "." then parts[#parts + 1] = part end
+  end
+  clean = table.concat(parts, "/")
+  local question = at_least(1, 106)
+  local matcher = "^" .. clean:gsub("[%^%$%(%)%%%.%[%]%*%+%-%?]", function(letter)
+    if letter == "*" then return "[^/]*" end
+    if letter == "?" and question then return "[^/]" end
+    return "%" .. letter
+  end) .. "$"
+  local found = {}
+  for _, path in ipairs(disk.paths()) do
+    if path:find(matcher) then found[#found + 1] = path end
+  end
+  return found
+end
+
+--- A handle as programs use it: a table of functions, called with a dot.
+local function wrap(handle, binary, readable, writable)
+  local file = {}
+  local raw = at_least(1, 109)
+  if readable then
+    function file.read(count)
+      expect(1, count, "number", "nil")
+      if binary and count == nil then
+        local byte = disk.handleRead(handle, 1)
+        return byte and byte:byte()
+      end
+      return disk.handleRead(handle, count or 1)
+    end
+    function file.readAll()
+      local all = disk.handleReadAll(handle)
+      return all
+    end
+    function file.readLine(keep)
+      expect(1, keep, "boolean", "nil")
+      return disk.handleReadLine(handle, keep or false)
+    end
+  end
+  if writable then
+    function file.write(text)
+      if type(text) == "number" and binary then
+        return disk.handleWrite(handle, string.char(text % 256))
+      end
+      if binary and not raw then expect(1, text, "string", "number") end
+      return disk.handleWrite(handle, tostring(text))
+    end
+    function file.flush() return disk.handleFlush(handle) end
+    if not binary or raw then
+      function file.writeLine(text) return disk.handleWrite(handle, tostring(text) .. "\n") end
+    end
+  end
+  if binary or raw then
+    function file.seek(whence, offset)
+      expect(1, whence, "string", "nil")
+      expect(2, offset, "number", "nil")
+      return disk.handleSeek(handle, whence, offset)
+    end
+  end
+  function file.close() return disk.handleClose(handle) end
+  return file
+end
+
+function fs.open(path, mode)
+  expect(1, path, "string")
+  expect(2, mode, "string")
+  local handle, binary, readable, writable = disk.open(path, mode)
+  if not handle then return nil, binary end
+  return wrap(handle, binary, readable, writable)
+end
+
+function fs.complete(partial, location, include_files, include_folders)
+  expect(1, partial, "string")
+  expect(2, location, "string")
+  if type(include_files) == "table" then
+    include_folders, include_files = include_files.include_dirs, include_files.include_files
+  end
+  include_files, include_folders = include_files ~= false, include_folders ~= false
+  local folder = location
+  local name = partial
+  local before, after = partial:match("^(.*/)([^/]*)$")
+  if before then
+    folder = before:sub(1, 1) == "/" and before or fs.combine(location, before)
+    name = after
+  end
+  local found = {}
+  if not fs.isDir(folder) then return found end
+  for _, entry in ipairs(fs.list(folder)) do
+    if entry:sub(1, #name) == name then
+      local rest = entry:sub(#name + 1)
+      if fs.isDir(fs.combine(folder, entry)) then
+        found[#found + 1] = rest .. "/"
+        if include_folders and rest ~= "" then found[#found + 1] = rest end
+      elseif include_files and rest ~= "" then
+        found[#found + 1] = rest
+      end
+    end
+  end
+  return found
+end

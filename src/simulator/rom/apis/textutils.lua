@@ -1,0 +1,198 @@
+-- textutils: slow printing, tables on the screen, and values as text.
+
+local native = ...
+local expect = native.expect
+
+textutils = {}
+
+function textutils.slowWrite(text, rate)
+  expect(2, rate, "number", "nil")
+  rate = rate or 20
+  if rate < 0 then error("Rate must be positive", 2) end
+  text = tostring(text)
+  for n = 1, #text do
+    sleep(1 / rate)
+    write(text:sub(n, n))
+  end
+end
+
+function textutils.slowPrint(text, rate)
+  textutils.slowWrite(text, rate)
+  print()
+end
+
+function textutils.formatTime(time, full_day)
+  expect(1, time, "number")
+  expect(2, full_day, "boolean", "nil")
+  local hour = math.floor(time)
+  local minute = math.floor((time - hour) * 60)
+  if full_day then return ("%d:%02d"):format(hour, minute) end
+  local half = hour % 24 < 12 and "AM" or "PM"
+  hour = hour % 12
+  return ("%d:%02d %s"):format(hour == 0 and 12 or hour, minute, half)
+end
+
+function textutils.pagedPrint(text, free_lines)
+  expect(2, free_lines, "number", "nil")
+  local _, height = term.getSize()
+  local left = free_lines or height - 2
+  local printed = 0
+  for line in (tostring(text) .. "\n"):gmatch("(.-)\n") do
+    if left <= 0 then
+      write("Press any key to continue")
+      os.pullEvent("key")
+      local _, y = term.getCursorPos()
+      term.clearLine()
+      term.setCursorPos(1, y)
+      left = 1
+    end
+    local count = print(line)
+    printed = printed + count
+    left = left - count
+  end
+  return printed
+end
+
+local function tabulate(printer, ...)
+  local rows = { ... }
+  local width = term.getSize()
+  local longest = width / 8
+  for n, row in ipairs(rows) do
+    expect(n, row, "table", "number")
+    if type(row) == "table" then
+      for _, cell in ipairs(row) do longest = math.max(longest, #tostring(cell) + 1) end
+    end
+  end
+  local columns = math.max(math.floor(width / longest), 1)
+  for _, row in ipairs(rows) do
+    if type(row) == "number" then
+      term.setTextColour(row)
+    else
+      local line = {}
+      for n, cell in ipairs(row) do
+        cell = tostring(cell)
+        line[#line + 1] = cell
+        if #line == columns or n == #row then
+          for at = 1, #line - 1 do line[at] = line[at] .. (" "):rep(math.floor(longest) - #line[at]) end
+          printer(table.concat(line))
+          line = {}
+        end
+      end
+    end
+  end
+end
+
+function textutils.tabulate(...) return tabulate(print, ...) end
+
+function textutils.pagedTabulate(...) return tabulate(textutils.pagedPrint, ...) end
+
+---------------------------------------------------------------- Lua values as Lua source
+
+local reserved = {}
+for word in ([[and break do else elseif end false for function if in local nil not or repeat return then true until
+  while goto]]):gmatch("%a+") do
+  reserved[word] = true
+end
+
+local function quoted(text)
+  return (("%q"):format(text):gsub("\\\n", "\\n"):gsub("\r", "\\r"):gsub("%z", "\\0"))
+end
+
+local function serialise(value, seen, indent, options, path)
+  local kind = type(value)
+  if kind == "string" then return quoted(value) end
+  if kind == "number" then
+    if value ~= value then return "0/0" end
+    if value == math.huge then return "1/0" end
+    if value == -math.huge then return "-1/0" end
+    return tostring(value)
+  end
+  if kind == "boolean" or kind == "nil" then return tostring(value) end
+  if kind ~= "table" then error("Cannot serialize type " .. kind, 0) end
+  if seen[value] ~= nil then
+    local open = seen[value]
+    error("Cannot serialize table with " .. (open and "recursive" or "repeated") .. " entries", 0)
+  end
+  seen[value] = true
+  local text
+  if next(value) == nil then
+    text = "{}"
+  else
+    local inner = indent .. "  "
+    local open, close, gap = "{\n", ",\n", " = "
+    if options.compact then open, close, gap, inner = "{", ",", "=", "" end
+    local parts = { open }
+    local listed = {}
+    for n, item in ipairs(value) do
+      listed[n] = true
+      parts[#parts + 1] = inner .. serialise(item, seen, inner, options, path) .. close
+    end
+    for key, item in pairs(value) do
+      if not listed[key] then
+        local name
+        if type(key) == "string" and not reserved[key] and key:match("^[%a_][%w_]*$") then
+          name = key
+        else
+          name = "[" .. (options.compact and "" or " ") .. serialise(key, seen, inner, options, path)
+            .. (options.compact and "" or " ") .. "]"
+        end
+        parts[#parts + 1] = inner .. name .. gap .. serialise(item, seen, inner, options, path) .. close
+      end
+    end
+    parts[#parts + 1] = options.compact and "}" or indent .. "}"
+    text = table.concat(parts)
+  end
+  if options.allow_repetitions then seen[value] = nil else seen[value] = false end
+  return text
+end
+
+function textutils.serialise(value, options)
+  expect(2, options, "table", "nil")
+  local ok, text = pcall(serialise, value, {}, "", options or {}, "")
+  if not ok then error(text, 2) end
+  return text
+end
+
+function textutils.unserialise(text)
+  expect(1, text, "string")
+  local chunk = load("return " .. text, "=unserialise", "t", {})
+  if not chunk then return nil end
+  local ok, value = pcall(chunk)
+  if ok then return value end
+  return nil
+end
+
+textutils.serialize, textutils.unserialize = textutils.serialise, textutils.unserialise
+
+function textutils.urlEncode(text)
+  expect(1, text, "string")
+  text = text:gsub("\n", "\r\n")
+  text = text:gsub("[^A-Za-z0-9 %-%_%.]", function(letter)
+    local byte = letter:byte()
+    -- A byte stands for the character of that number, which is sent as UTF-8.
+    if byte < 128 then return ("%%%02X"):format(byte) end
+    return ("%%%02X%%%02X"):format(0xc0 + math.floor(byte / 64), 0x80 + byte % 64)
+  end)
+  return (text:gsub(" ", "+"))
+end
+
+function textutils.complete(text, environment)
+  expect(1, text, "string")
+  expect(2, environment, "table", "nil")
+  local scope = environment or _G
+  local prefix = text:match("[%w_%.:]*$") or ""
+  local last = prefix
+  for name, rest in prefix:gmatch("([%a_][%w_]*)[%.:]()") do
+    scope = type(scope) == "table" and scope[name] or nil
+    last = prefix:sub(rest)
+  end
+  local found = {}
+  if type(scope) ~= "table" or prefix == "" then return found end
+  for name, value in pairs(scope) do
+    if type(name) == "string" and #name > #last and name:sub(1, #last) == last and name:match("^[%a_][%w_]*$") then
+      found[#found + 1] = name:sub(#last + 1) .. (type(value) == "function" and "(" or "")
+    end
+  end
+  table.sort(found)
+  return found
+end

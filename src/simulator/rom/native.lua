@@ -1,0 +1,246 @@
+-- Lifts the native functions, and makes Lua's own library what the game's is. Runs before everything else.
+-- Functions of this chunk stand for native ones: tracebacks leave them out.
+
+local native = ...
+
+local error, type, select, tostring = error, type, select, tostring
+local rawget, setmetatable, unpack = rawget, setmetatable, table.unpack
+
+---------------------------------------------------------------- native functions raise errors with a position
+
+local function check(ok, ...)
+  if ok then return ... end
+  error((...), 2)
+end
+
+local function lift(f)
+  return function(...) return check(f(...)) end
+end
+
+for _, section in pairs(native) do
+  for name, value in pairs(section) do
+    if type(value) == "function" then section[name] = lift(value) end
+  end
+end
+
+local language = native.language
+local describe = language.describe
+
+---------------------------------------------------------------- errors of the host become strings, or pass
+
+--- The results of a protected call: an error of the host becomes its text; one that ends the machine goes on.
+local function settle(ok, ...)
+  if ok then return true, ... end
+  local problem = ...
+  if type(problem) == "userdata" then
+    local halts, text = describe(problem)
+    if halts then error(problem, 0) end
+    if text then return false, text end
+  end
+  return false, ...
+end
+
+do
+  local pcall = pcall
+  function _G.pcall(...) return settle(pcall(...)) end
+end
+
+local guarded_xpcall = xpcall
+
+do
+  local xpcall = xpcall
+  function _G.xpcall(f, handler, ...)
+    local function guarded(problem)
+      if type(problem) == "userdata" then
+        local halts, text = describe(problem)
+        if halts then return problem end
+        if text then problem = text end
+      end
+      return handler(problem)
+    end
+    return settle(xpcall(f, guarded, ...))
+  end
+end
+
+---------------------------------------------------------------- coroutines
+
+-- Where a coroutine that died of an error was then, for debug.traceback.
+local last_words = setmetatable({}, { __mode = "k" })
+
+do
+  local create, resume, running = coroutine.create, coroutine.resume, coroutine.running
+  local traceback = language.traceback
+
+  local function note_death(problem)
+    -- After a stack overflow there is no room to look around.
+    if not (type(problem) == "string" and problem:find("stack overflow", 1, true)) then
+      last_words[running()] = traceback(1)
+    end
+    return problem
+  end
+
+  local function finish(ok, ...)
+    if ok then return ... end
+    error((...), 0)
+  end
+
+  function coroutine.create(f)
+    if type(f) ~= "function" then
+      error("bad argument #1 (function expected, got " .. type(f) .. ")", 2)
+    end
+    return create(function(...) return finish(guarded_xpcall(f, note_death, ...)) end)
+  end
+
+  function coroutine.resume(...) return settle(resume(...)) end
+
+  local function pass_on(ok, ...)
+    if ok then return ... end
+    error((...), 0)
+  end
+
+  function coroutine.wrap(f)
+    local thread = coroutine.create(f)
+    return function(...) return pass_on(coroutine.resume(thread, ...)) end
+  end
+end
+
+---------------------------------------------------------------- source only, never bytecode
+
+do
+  local load = load
+
+  function _G.load(chunk, name, mode, ...)
+    if type(chunk) ~= "string" and type(chunk) ~= "function" then
+      error("bad argument #1 (function expected, got " .. type(chunk) .. ")", 2)
+    end
+    if mode ~= nil and not tostring(mode):find("t", 1, true) then
+      return nil, "attempt to load a text chunk (mode is '" .. tostring(mode) .. "')"
+    end
+    if type(chunk) == "string" and chunk:sub(1, 1) == "\27" then
+      return nil, "attempt to load a binary chunk (mode is 't')"
+    end
+    if name == nil and type(chunk) == "string" then name = chunk end
+    if select("#", ...) == 0 then return load(chunk, name, "t") end
+    return load(chunk, name, "t", (...))
+  end
+
+  function _G.loadstring(text, name)
+    if type(text) ~= "string" then
+      error("bad argument #1 (string expected, got " .. type(text) .. ")", 2)
+    end
+    return _G.load(text, name)
+  end
+end
+
+---------------------------------------------------------------- environments and the debug library
+
+do
+  local getinfo, function_at = language.getinfo, language["function"]
+  local function target(f, default)
+    if f == nil then f = default end
+    if type(f) == "number" then
+      if f == 0 then return nil end
+      return function_at(f) or error("bad argument #1 (invalid level)", 3)
+    end
+    if type(f) ~= "function" then error("bad argument #1 (number expected, got " .. type(f) .. ")", 3) end
+    return f
+  end
+
+  function _G.getfenv(f)
+    local found = target(f, 1)
+    return found and language.getfenv(found) or _G
+  end
+
+  function _G.setfenv(f, environment)
+    if type(environment) ~= "table" then
+      error("bad argument #2 (table expected, got " .. type(environment) .. ")", 2)
+    end
+    local found = target(f, 1)
+    if found then language.setfenv(found, environment) end
+    return found
+  end
+
+  local debug = {}
+
+  function debug.traceback(...)
+    local thread, message, level = ...
+    if type(thread) ~= "thread" then
+      thread, message, level = nil, ...
+    end
+    if message ~= nil and type(message) ~= "string" and type(message) ~= "number" then return message end
+    local trace
+    if thread and thread ~= coroutine.running() then
+      trace = last_words[thread] or "stack traceback:"
+      if coroutine.status(thread) == "suspended" then
+        trace = trace .. "\n\t(the simulated computer can't look into a suspended coroutine yet)"
+      end
+    else
+      trace = language.traceback(level or 1)
+    end
+    return message and message .. "\n" .. trace or trace
+  end
+
+  function debug.getinfo(...)
+    local thread, f, what = ...
+    if type(thread) ~= "thread" then
+      thread, f, what = nil, ...
+    end
+    if what ~= nil and type(what) ~= "string" then
+      error("bad argument #2 (string expected, got " .. type(what) .. ")", 2)
+    end
+    if thread and thread ~= coroutine.running() then return nil end
+    if f == 0 then return { what = "C", short_src = "[C]", source = "=[C]", currentline = -1 } end
+    return getinfo(f)
+  end
+
+  _G.debug = debug
+end
+
+---------------------------------------------------------------- what the game's Lua has, and what it has not
+
+_G.collectgarbage, _G.dofile, _G.loadfile, _G.print, _G.module = nil, nil, nil, nil, nil
+string.dump = nil
+_G.unpack = _G.unpack or unpack
+math.log10 = math.log10 or function(x) return math.log(x, 10) end
+math.pow = math.pow or function(x, y) return x ^ y end
+table.maxn = table.maxn or function(t)
+  local highest = 0
+  for key in pairs(t) do
+    if type(key) == "number" and key > highest then highest = key end
+  end
+  return highest
+end
+
+local at_least = native.os.atLeast
+
+if at_least(1, 91) then
+  string.pack, string.unpack, string.packsize = native.pack.pack, native.pack.unpack, native.pack.packsize
+end
+
+if at_least(1, 109) then
+  function table.move(from, first, last, place, to)
+    to = to or from
+    if place > first and place <= last and from == to then
+      for i = last - first, 0, -1 do to[place + i] = from[first + i] end
+    else
+      for i = 0, last - first do to[place + i] = from[first + i] end
+    end
+    return to
+  end
+else
+  _G._VERSION = "Lua 5.1"
+end
+
+--- A function of the game's that the simulated computer lacks: it is there, as feature tests expect, and says so.
+function native.missing(api, table_, names)
+  for name in names:gmatch("%S+") do
+    if rawget(table_, name) == nil then
+      table_[name] = function()
+        error("the simulated computer has no '" .. api .. "." .. name .. "' yet", 2)
+      end
+    end
+  end
+end
+
+native.missing("debug", _G.debug, "sethook gethook getlocal setlocal getupvalue setupvalue upvalueid upvaluejoin"
+  .. " getregistry getmetatable setmetatable getuservalue setuservalue")

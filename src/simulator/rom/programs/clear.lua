@@ -1,0 +1,4 @@
+-- Clears the screen.
+
+term.clear()
+term.setCursorPos(1, 1)

@@ -1,0 +1,3 @@
+-- Prints its arguments.
+
+print(table.concat({ ... }, " "))

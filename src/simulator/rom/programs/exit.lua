@@ -1,0 +1,3 @@
+-- Leaves the shell.
+
+shell.exit()

@@ -1,0 +1,3 @@
+-- Lists the programs that the shell finds.
+
+textutils.pagedTabulate(shell.programs((...) == "all"))

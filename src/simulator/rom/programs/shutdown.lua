@@ -1,0 +1,7 @@
+-- Shuts the computer down.
+
+if term.isColour() then term.setTextColour(colours.yellow) end
+print("Goodbye")
+term.setTextColour(colours.white)
+sleep(1)
+os.shutdown()

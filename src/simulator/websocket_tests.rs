@@ -1,0 +1,405 @@
+//! The manners of a simulated computer's sockets, against a real server on a free port.
+
+use std::time::Duration;
+
+use futures_util::{SinkExt, StreamExt};
+use tokio::net::{TcpListener, TcpStream};
+use tokio_tungstenite::WebSocketStream;
+use tokio_tungstenite::tungstenite::Message;
+use tokio_tungstenite::tungstenite::protocol::CloseFrame;
+
+use crate::simulator::{Computer, ComputerOptions, ProgramState, State};
+
+const PATIENCE: Duration = Duration::from_secs(20);
+
+/// A server on a free port, and a computer that runs a program with its URL as the argument.
+struct Bench {
+    listener: TcpListener,
+    computer: Computer,
+}
+
+impl Bench {
+    async fn start(options: ComputerOptions, source: &str) -> Bench {
+        let listener = TcpListener::bind("127.0.0.1:0").await.expect("a free port");
+        let url = format!("ws://{}", listener.local_addr().expect("an address"));
+        let prelude = "local url = ... \
+            local out = fs.open('/out', 'wb') \
+            local function say(...) local t = table.pack(...) for n = 1, t.n do t[n] = tostring(t[n]) end \
+            out.write(table.concat(t, ' ') .. '\\n') end ";
+        let options = ComputerOptions {
+            clock_speed: 20.0,
+            ..options
+        };
+        let options = options.with_file("test.lua", format!("{prelude}{source}"));
+        let runtime = tokio::runtime::Handle::current();
+        let computer =
+            Computer::start(options, &format!("test {url}"), &runtime).expect("a thread");
+        Bench { listener, computer }
+    }
+
+    async fn accept(&self) -> WebSocketStream<TcpStream> {
+        let (stream, _) = self.listener.accept().await.expect("a connection");
+        tokio_tungstenite::accept_async(stream)
+            .await
+            .expect("a handshake")
+    }
+
+    /// What the program said, once it has ended well.
+    async fn said(&self) -> Vec<String> {
+        let ended = self.computer.until(PATIENCE, |computer| {
+            matches!(computer.program(), ProgramState::Ended { .. })
+                || computer.state() != State::Running
+        });
+        assert!(ended.await, "{:#?}", self.computer.screen());
+        assert_eq!(
+            self.computer.program(),
+            ProgramState::Ended { ok: true },
+            "{:#?}",
+            self.computer.screen()
+        );
+        let out = self.computer.read_file("out").unwrap_or_default();
+        String::from_utf8_lossy(&out)
+            .lines()
+            .map(str::to_owned)
+            .collect()
+    }
+}
+
+fn plain() -> ComputerOptions {
+    ComputerOptions::new(3)
+}
+
+#[tokio::test(flavor = "multi_thread")]
+async fn a_message_comes_back_as_an_event_keyed_by_the_exact_url() {
+    let bench = Bench::start(
+        plain(),
+        "local u = url .. '#a1b2' http.websocketAsync(u) \
+         local e, of, ws = os.pullEvent('websocket_success') say(e, of == u) ws.send('ping') \
+         local e, of, data, binary = os.pullEvent('websocket_message') say(e, of == u, data, binary)",
+    )
+    .await;
+    let mut server = bench.accept().await;
+    assert_eq!(
+        server.next().await.expect("a message").expect("text"),
+        Message::text("ping")
+    );
+    server.send(Message::text("pong")).await.expect("sent");
+    assert_eq!(
+        bench.said().await,
+        [
+            "websocket_success true",
+            "websocket_message true pong false"
+        ]
+    );
+}
+
+#[tokio::test(flavor = "multi_thread")]
+async fn a_fifth_websocket_is_refused_and_a_closed_one_makes_room() {
+    let bench = Bench::start(
+        plain(),
+        "local all = {} for n = 1, 4 do all[n] = assert(http.websocket(url .. '#' .. n)) end \
+         say(pcall(http.websocketAsync, url .. '#5')) all[2].close() say((http.websocket(url .. '#6')) ~= false)",
+    )
+    .await;
+    let mut open = Vec::new();
+    for _ in 0..5 {
+        open.push(bench.accept().await);
+    }
+    let said = bench.said().await;
+    assert!(
+        said[0].starts_with("false ") && said[0].ends_with("Too many websockets already open"),
+        "{said:?}"
+    );
+    assert_eq!(said[1], "true");
+}
+
+#[tokio::test(flavor = "multi_thread")]
+async fn closing_sends_no_close_frame_and_queues_no_event_and_what_was_sent_still_leaves() {
+    let bench = Bench::start(
+        plain(),
+        "local ws = http.websocket(url) ws.send('last') ws.close() say(pcall(ws.send, 'x')) say(pcall(ws.receive)) \
+         os.startTimer(1) say((os.pullEvent()))",
+    )
+    .await;
+    let mut server = bench.accept().await;
+    assert_eq!(
+        server.next().await.expect("a message").expect("text"),
+        Message::text("last")
+    );
+    assert!(
+        server.next().await.expect("an end").is_err(),
+        "the connection drops without a close frame"
+    );
+    let said = bench.said().await;
+    assert!(
+        said[0].ends_with("attempt to use a closed file"),
+        "{said:?}"
+    );
+    assert!(
+        said[1].ends_with("attempt to use a closed file"),
+        "{said:?}"
+    );
+    assert_eq!(said[2], "timer");
+}
+
+#[tokio::test(flavor = "multi_thread")]
+async fn a_servers_close_code_and_reason_are_told_and_its_close_frame_is_not_answered() {
+    let bench = Bench::start(
+        plain(),
+        "local ws = http.websocket(url) local _, of, reason, code = os.pullEvent('websocket_closed') \
+         say(of == url, reason, code) say(pcall(ws.send, 'x'))",
+    )
+    .await;
+    let mut server = bench.accept().await;
+    let frame = CloseFrame {
+        code: 4001.into(),
+        reason: "bye".into(),
+    };
+    server
+        .send(Message::Close(Some(frame)))
+        .await
+        .expect("sent");
+    assert!(
+        server.next().await.expect("an end").is_err(),
+        "no close frame comes back"
+    );
+    let said = bench.said().await;
+    assert_eq!(said[0], "true bye 4001");
+    assert!(
+        said[1].ends_with("attempt to use a closed file"),
+        "{said:?}"
+    );
+}
+
+#[tokio::test(flavor = "multi_thread")]
+async fn a_lost_connection_is_told_in_the_words_of_the_version() {
+    for (version, words) in [
+        ("1.113.1", "Connection closed nil"),
+        ("1.101", "Websocket is inactive nil"),
+    ] {
+        let options = ComputerOptions {
+            version: version.parse().expect("a version"),
+            ..plain()
+        };
+        let bench = Bench::start(
+            options,
+            "local ws = http.websocket(url) local _, _, reason, code = os.pullEvent('websocket_closed') say(reason, code)",
+        )
+        .await;
+        drop(bench.accept().await);
+        assert_eq!(bench.said().await, [words]);
+    }
+}
+
+#[tokio::test(flavor = "multi_thread")]
+async fn a_message_over_the_limit_is_not_sent_and_one_that_arrives_ends_the_socket() {
+    let bench = Bench::start(
+        plain(),
+        "local ws = http.websocket(url) say(pcall(ws.send, ('x'):rep(131073))) ws.send(('x'):rep(131072)) \
+         local _, _, got = os.pullEvent('websocket_message') say(#got) \
+         local _, _, reason, code = os.pullEvent('websocket_closed') say(reason, code)",
+    )
+    .await;
+    let mut server = bench.accept().await;
+    assert_eq!(
+        server.next().await.expect("a message").expect("text").len(),
+        131_072
+    );
+    server
+        .send(Message::text("y".repeat(131_072)))
+        .await
+        .expect("sent");
+    server
+        .send(Message::text("y".repeat(131_073)))
+        .await
+        .expect("sent");
+    let said = bench.said().await;
+    assert!(said[0].ends_with("Message is too large"), "{said:?}");
+    assert_eq!(said[1..], ["131072", "Could not connect nil"]);
+}
+
+#[tokio::test(flavor = "multi_thread")]
+async fn text_is_transcoded_as_the_version_does() {
+    let program = "local ws = http.websocket(url) ws.send('\\195\\169\\255') \
+        local _, _, text = os.pullEvent('websocket_message') \
+        local bytes = {text:byte(1, -1)} say(table.concat(bytes, ' '))";
+    for (version, sent, received) in [
+        ("1.113.1", "é\u{fffd}", "195 169 226 130 172"),
+        ("1.101", "\u{c3}\u{a9}\u{ff}", "233 63"),
+    ] {
+        let options = ComputerOptions {
+            version: version.parse().expect("a version"),
+            ..plain()
+        };
+        let bench = Bench::start(options, program).await;
+        let mut server = bench.accept().await;
+        assert_eq!(
+            server.next().await.expect("a message").expect("text"),
+            Message::text(sent)
+        );
+        server.send(Message::text("é€")).await.expect("sent");
+        assert_eq!(bench.said().await, [received]);
+    }
+}
+
+#[tokio::test(flavor = "multi_thread")]
+async fn of_a_message_in_fragments_only_the_first_arrives() {
+    use tokio_tungstenite::tungstenite::protocol::frame::Frame;
+    use tokio_tungstenite::tungstenite::protocol::frame::coding::{Data, OpCode};
+    let bench = Bench::start(
+        plain(),
+        "http.websocket(url) local _, _, one = os.pullEvent('websocket_message') \
+         local _, _, two = os.pullEvent('websocket_message') say(one, two)",
+    )
+    .await;
+    let mut server = bench.accept().await;
+    let first = Frame::message("first ", OpCode::Data(Data::Text), false);
+    let rest = Frame::message("rest", OpCode::Data(Data::Continue), true);
+    server.send(Message::Frame(first)).await.expect("sent");
+    server.send(Message::Frame(rest)).await.expect("sent");
+    server.send(Message::text("whole")).await.expect("sent");
+    assert_eq!(bench.said().await, ["first  whole"]);
+}
+
+#[tokio::test(flavor = "multi_thread")]
+async fn what_keeps_a_socket_from_opening_is_told_in_the_games_words() {
+    let listener = TcpListener::bind("127.0.0.1:0").await.expect("a free port");
+    let closed = format!("ws://{}", listener.local_addr().expect("an address"));
+    drop(listener);
+    let bench = Bench::start(
+        plain(),
+        &format!("say(http.websocket('{closed}')) say(http.websocket('http://h')) say(http.websocket('ws://')) \
+         say(http.websocket('ws://no-such-host.invalid')) say(http.websocket(url))"),
+    )
+    .await;
+    let refuse = async {
+        use tokio::io::{AsyncReadExt, AsyncWriteExt};
+        let (mut stream, _) = bench.listener.accept().await.expect("a connection");
+        let mut buffer = [0; 4096];
+        stream.read(&mut buffer).await.expect("a request");
+        stream
+            .write_all(b"HTTP/1.1 403 Forbidden\r\ncontent-length: 0\r\n\r\n")
+            .await
+            .expect("sent");
+    };
+    refuse.await;
+    assert_eq!(
+        bench.said().await,
+        [
+            "false Could not connect",
+            "false Invalid scheme 'http'",
+            "false URL malformed",
+            "false Unknown host",
+            "false Invalid handshake response getStatus: 403 Forbidden",
+        ]
+    );
+}
+
+#[tokio::test(flavor = "multi_thread")]
+async fn a_private_address_is_not_permitted_where_the_rules_say_so() {
+    let mut options = plain();
+    options.http.private_addresses = false;
+    let bench = Bench::start(
+        options,
+        "say(http.websocket(url)) say(http.checkURL((url:gsub('^ws', 'http'))))",
+    )
+    .await;
+    assert_eq!(
+        bench.said().await,
+        ["false Domain not permitted", "false Domain not permitted"]
+    );
+}
+
+#[tokio::test(flavor = "multi_thread")]
+async fn a_reboot_drops_open_sockets_without_a_close_frame() {
+    let bench = Bench::start(plain(), "http.websocket(url) os.pullEvent('never')").await;
+    let mut server = bench.accept().await;
+    bench.computer.reboot();
+    assert!(server.next().await.expect("an end").is_err());
+    drop(bench.accept().await);
+    assert_eq!(bench.computer.boots(), 2);
+}
+
+#[tokio::test(flavor = "multi_thread")]
+async fn a_ping_is_answered_without_the_program() {
+    let bench = Bench::start(
+        plain(),
+        "local ws = http.websocket(url) os.pullEvent('never') ws.close()",
+    )
+    .await;
+    let mut server = bench.accept().await;
+    server.send(Message::Ping("hm".into())).await.expect("sent");
+    assert_eq!(
+        server.next().await.expect("a message").expect("a pong"),
+        Message::Pong("hm".into())
+    );
+}
+
+/// Set `SIMULATOR_AGENT` to a file with the bundled agent to run it against a bridge of version 1.
+#[tokio::test(flavor = "multi_thread")]
+async fn the_real_agent_links_and_answers_a_bridge_of_version_1() {
+    let Ok(path) = std::env::var("SIMULATOR_AGENT") else {
+        return;
+    };
+    let agent = std::fs::read(path).expect("the agent");
+    for version in ["1.113.1", "1.101", "1.89"] {
+        let listener = TcpListener::bind("127.0.0.1:0").await.expect("a free port");
+        let url = format!("ws://{}", listener.local_addr().expect("an address"));
+        let options = ComputerOptions {
+            label: Some("base-turtle".to_owned()),
+            version: version.parse().expect("a version"),
+            ..ComputerOptions::new(12)
+        };
+        let options = options.with_file("mcp-computer.lua", agent.clone());
+        let runtime = tokio::runtime::Handle::current();
+        let computer =
+            Computer::start(options, &format!("mcp-computer {url}"), &runtime).expect("a thread");
+        let (stream, _) = tokio::time::timeout(PATIENCE, listener.accept())
+            .await
+            .unwrap_or_else(|_| panic!("{:#?}", computer.screen()))
+            .expect("a connection");
+        let mut server = tokio_tungstenite::accept_async(stream)
+            .await
+            .expect("a handshake");
+        let hello = server.next().await.expect("a message").expect("hello");
+        assert!(
+            hello.to_text().expect("text").contains("\"computerId\":12"),
+            "{hello}"
+        );
+        server
+            .send(Message::text(r#"{"type":"hello-ok"}"#))
+            .await
+            .expect("sent");
+        let mut ask = async |frame: &str| {
+            server.send(Message::text(frame)).await.expect("sent");
+            loop {
+                let answer = tokio::time::timeout(PATIENCE, server.next())
+                    .await
+                    .expect("in time");
+                let answer = answer
+                    .expect("a message")
+                    .expect("an answer")
+                    .to_text()
+                    .expect("text")
+                    .to_owned();
+                if answer.contains("\"response\"") {
+                    return answer;
+                }
+            }
+        };
+        let pong = ask(r#"{"type":"request","id":"1","method":"ping"}"#).await;
+        assert!(pong.contains("pong from 12 (Label: base-turtle)"), "{pong}");
+        let two = ask(r#"{"type":"request","id":"2","method":"exec-lua","params":{"code":"print('hi') sleep(0.1) return 1+1"}}"#).await;
+        assert!(two.contains("\"value\":2") && two.contains("hi"), "{two}");
+        let failed = ask(
+            r#"{"type":"request","id":"3","method":"exec-lua","params":{"code":"error('boom')"}}"#,
+        )
+        .await;
+        assert!(failed.contains("boom"), "{failed}");
+        let screen = computer.screen();
+        assert!(
+            screen.iter().any(|line| line.contains("linked as 12")),
+            "{screen:#?}"
+        );
+    }
+}
