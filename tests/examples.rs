@@ -230,7 +230,7 @@ const CHUNKS: [(&str, &str, &str); 6] = [
 ];
 
 #[tokio::test]
-async fn every_chunk_runs_on_a_computer_and_on_a_turtle() {
+async fn every_chunk_runs_on_computers_and_turtles_of_every_version() {
     let mut names: Vec<_> =
         fs::read_dir(Path::new(env!("CARGO_MANIFEST_DIR")).join("examples/lua"))
             .unwrap()
@@ -250,25 +250,30 @@ async fn every_chunk_runs_on_a_computer_and_on_a_turtle() {
 
     let mut bridge = Bridge::initialized().await;
     let port = bridge.link_port().await;
-    let start = |id, kind| {
-        let mut options = ComputerOptions::new(id).with_file("mcp-computer.lua", agent::program());
-        options.kind = kind;
-        options.clock_speed = 20.0;
-        Computer::start(
-            options,
-            &format!("mcp-computer ws://{port}"),
-            &Handle::current(),
-        )
-        .unwrap()
-    };
-    let _computers = [start(14, Kind::Computer), start(12, Kind::Turtle)];
-    bridge.linked(14).await;
-    bridge.linked(12).await;
-    for (name, on_computer, on_turtle) in CHUNKS {
-        let code = example(&format!("lua/{name}.lua"));
-        for (id, expected) in [(14, on_computer), (12, on_turtle)] {
-            let answer = bridge.lua(id, &code).await;
-            assert!(answer.contains(expected), "{name} on {id}: {answer}");
+    let mut computers = Vec::new();
+    for (number, version) in ["1.89", "1.101", "1.113"].into_iter().enumerate() {
+        for (digit, kind) in [(4, Kind::Computer), (2, Kind::Turtle)] {
+            let mut options = ComputerOptions::new(10 * number as u64 + digit)
+                .with_file("mcp-computer.lua", agent::program());
+            options.kind = kind;
+            options.version = version.parse().unwrap();
+            options.clock_speed = 20.0;
+            let program = format!("mcp-computer ws://{port}");
+            let id = options.id;
+            computers.push(Computer::start(options, &program, &Handle::current()).unwrap());
+            bridge.linked(id).await;
+            for (name, on_computer, on_turtle) in CHUNKS {
+                let answer = bridge.lua(id, &example(&format!("lua/{name}.lua"))).await;
+                let expected = if kind == Kind::Turtle {
+                    on_turtle
+                } else {
+                    on_computer
+                };
+                assert!(
+                    answer.contains(expected),
+                    "{name} on a {kind} of {version}: {answer}"
+                );
+            }
         }
     }
     bridge.leave().await;

@@ -9,10 +9,15 @@ use std::{
     process::Command,
 };
 
-use common::bridge::Bridge;
-use mcp_bridge::config::Config;
+use common::{PATIENCE, bridge::Bridge};
+use mcp_bridge::{
+    agent,
+    config::Config,
+    simulator::{Computer, ComputerOptions, Kind},
+};
 use mlua::Lua;
 use serde_json::json;
+use tokio::runtime::Handle;
 
 const README: &str = include_str!("../README.md");
 
@@ -374,6 +379,61 @@ fn what_the_demo_prints_is_shown_as_it_is() {
             );
         }
     }
+}
+
+/// A text with its moments and addresses blotted out, which differ from run to run.
+fn blotted(text: &str) -> String {
+    let words = text.split_inclusive([' ', '\n']).map(|word| {
+        let address = word.contains(':') && word.starts_with(|c: char| c.is_ascii_digit());
+        if address { "ADDRESS " } else { word }
+    });
+    let words: String = words.collect();
+    let mut parts: Vec<_> = words.split(", ").map(str::to_owned).collect();
+    for part in &mut parts {
+        for event in ["linked ", "last seen "] {
+            if let Some((before, moment)) = part.split_once(event) {
+                let (_, after) = moment.split_once("ago").unwrap();
+                *part = format!("{before}{event}AGO{after}");
+            }
+        }
+    }
+    parts.join(", ").trim().to_owned()
+}
+
+#[tokio::test]
+async fn what_list_computers_answers_is_shown_as_it_is() {
+    let mut bridge = Bridge::initialized().await;
+    let port = bridge.link_port().await;
+    let mut options = ComputerOptions::new(12).with_file("mcp-computer.lua", agent::program());
+    options.kind = Kind::Turtle;
+    options.label = Some("base-turtle".to_owned());
+    let program = format!("mcp-computer ws://{port}");
+    let turtle = Computer::start(options, &program, &Handle::current()).unwrap();
+    bridge.linked(12).await;
+    let answer = bridge.call("list-computers", json!({})).await.text;
+    assert_eq!(
+        blotted(&marked("printed by list-computers")[0]),
+        blotted(&answer)
+    );
+
+    // What the agent says, on the same turtle's screen, which is narrower than some lines.
+    let shown = blocks()
+        .into_iter()
+        .find(|block| block.text.starts_with("mcp-computer v"))
+        .unwrap();
+    for line in shown.text.lines() {
+        let line = line
+            .replace("192.168.1.20:3001", &port.to_string())
+            .replace(' ', "");
+        let is_shown =
+            |computer: &Computer| computer.screen().concat().replace(' ', "").contains(&line);
+        assert!(
+            turtle.until(PATIENCE, is_shown).await,
+            "`{line}` is not in {:?}",
+            turtle.screen()
+        );
+    }
+    bridge.leave().await;
 }
 
 #[test]

@@ -2,6 +2,7 @@
 
 pub mod console;
 pub mod demo;
+mod limits;
 pub mod logs;
 pub mod serve;
 mod signals;

@@ -4,7 +4,7 @@ use std::{io::IsTerminal, process::ExitCode, sync::Arc};
 
 use anyhow::Context;
 
-use super::{console, signals::LeaveSignals};
+use super::{console, limits, signals::LeaveSignals};
 use crate::{
     config::{Config, Flags, Folders},
     fabric::Fabric,
@@ -67,6 +67,7 @@ fn serve(config: &Config) -> anyhow::Result<&'static str> {
     let why = runtime.block_on(async {
         let mut signals = LeaveSignals::listen().context("signals can't be listened to")?;
         let (input, output) = stdio::take().context("standard input and output can't be used")?;
+        limits::raise_open_files();
         tracing::info!(version = env!("CARGO_PKG_VERSION"), pid = std::process::id(), "started");
         let fabric = Arc::new(Fabric::start(&config.link));
         let server = Server::new(fabric.clone(), Arc::new(Catalogue::built_in(config)));

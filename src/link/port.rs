@@ -4,6 +4,7 @@ use std::{io, net::SocketAddr, sync::Arc, time::Duration};
 
 use hyper_util::rt::{TokioIo, TokioTimer};
 use tokio::{
+    io::{AsyncRead, AsyncWrite},
     net::{TcpListener, TcpStream},
     sync::{Notify, Semaphore, watch},
     time::timeout,
@@ -163,6 +164,15 @@ async fn serve(stream: TcpStream, peer: SocketAddr, routes: http::Routes) {
     if let Err(error) = stream.set_nodelay(true).and_then(|()| keep_alive(&stream)) {
         tracing::debug!(%peer, %error, "a socket option can't be set");
     }
+    converse(stream, peer, routes).await;
+}
+
+/// Serves one connection, whatever carries it, until it ends or becomes a link.
+pub async fn converse(
+    stream: impl AsyncRead + AsyncWrite + Unpin + Send + 'static,
+    peer: SocketAddr,
+    routes: http::Routes,
+) {
     let connection = hyper::server::conn::http1::Builder::new()
         .timer(TokioTimer::new())
         .header_read_timeout(HEADER_TIME)

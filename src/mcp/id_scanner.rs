@@ -214,3 +214,176 @@ mod tests {
         assert_eq!(scanner.id().as_deref(), Some("12"));
     }
 }
+
+#[cfg(test)]
+pub(super) mod properties {
+    use std::fmt;
+
+    use proptest::{collection::vec, prelude::*, sample::select};
+    use serde::{Deserialize, de};
+    use serde_json::{Value, value::RawValue};
+
+    use super::*;
+
+    /// Whitespace as JSON has it; most often none.
+    fn space() -> impl Strategy<Value = String> {
+        prop_oneof![3 => Just(String::new()), 1 => "[ \t\r\n]{0,3}"]
+    }
+
+    /// JSON for this string, with some of its characters escaped.
+    fn written(text: impl Strategy<Value = String>) -> impl Strategy<Value = String> {
+        (text, any::<u64>()).prop_map(|(text, escaped)| {
+            let mut json = String::from("\"");
+            for (at, c) in text.chars().enumerate() {
+                if escaped >> (at % 64) & 1 == 1 {
+                    let units = c.encode_utf16(&mut [0; 2]).to_vec();
+                    json.extend(units.iter().map(|unit| format!("\\u{unit:04x}")));
+                } else {
+                    let plain = Value::from(c.to_string()).to_string();
+                    json.push_str(&plain[1..plain.len() - 1]);
+                }
+            }
+            json + "\""
+        })
+    }
+
+    fn written_text() -> impl Strategy<Value = String> {
+        written(prop_oneof!["[ -~]{0,9}", "\\PC{0,5}", any::<String>()])
+    }
+
+    /// An id of text or of at most 64 bits.
+    pub fn written_id() -> impl Strategy<Value = String> {
+        prop_oneof![any::<i64>().prop_map(|id| id.to_string()), written_text()]
+    }
+
+    /// JSON of any value, full of what could be taken for an id.
+    fn written_value() -> impl Strategy<Value = String> {
+        let leaf = prop_oneof![
+            select(vec![
+                "null", "true", "false", "-1.5e-7", "\"2.0\"", "\"id\"", "{}", "[]"
+            ])
+            .prop_map(str::to_owned),
+            written_id(),
+        ];
+        leaf.prop_recursive(4, 24, 4, |inner| {
+            let item = (space(), inner.clone(), space()).prop_map(|(a, item, b)| a + &item + &b);
+            prop_oneof![
+                vec(item, 0..4).prop_map(|items| format!("[{}]", items.join(","))),
+                written_object(vec((written_key(), inner), 0..4).boxed()),
+            ]
+        })
+    }
+
+    fn written_key() -> impl Strategy<Value = String> {
+        let words = vec![
+            "id", "jsonrpc", "method", "params", "result", "error", "_meta", "i", "Id",
+        ];
+        prop_oneof![3 => written(select(words).prop_map(str::to_owned)), 1 => written_text()]
+    }
+
+    /// Fields of a message that are right, nearly right or anything.
+    pub fn message_fields() -> impl Strategy<Value = Vec<(String, String)>> {
+        let right = vec![
+            (r#""jsonrpc""#, r#""2.0""#),
+            (r#""method""#, r#""tools/call""#),
+            (r#""method""#, r#""initialize""#),
+            (r#""method""#, r#""notifications/cancelled""#),
+            (r#""params""#, r#"{"name":"exec-lua","arguments":{"id":3}}"#),
+            (
+                r#""params""#,
+                r#"{"requestId":1,"_meta":{"progressToken":2}}"#,
+            ),
+            (r#""result""#, "{}"),
+            (r#""error""#, r#"{"code":-1,"message":"no"}"#),
+        ];
+        let right = select(right).prop_map(|(key, value)| (key.to_owned(), value.to_owned()));
+        let field = prop_oneof![2 => right, 1 => (written_key(), written_value())];
+        vec(field, 0..7)
+    }
+
+    /// An object of these fields, with whitespace anywhere.
+    pub fn written_object(
+        fields: impl Strategy<Value = Vec<(String, String)>>,
+    ) -> impl Strategy<Value = String> {
+        (fields, vec(space(), 8)).prop_map(|(fields, spaces)| {
+            let [a, b, c, d, e, f, g, h] = <[String; 8]>::try_from(spaces).unwrap_or_default();
+            let fields = fields
+                .iter()
+                .map(|(key, value)| format!("{a}{key}{b}:{c}{value}{d}"));
+            format!("{e}{{{f}{}{g}}}{h}", fields.collect::<Vec<_>>().join(","))
+        })
+    }
+
+    /// All fields of an object, in order, repeated ones too.
+    pub struct Fields(pub Vec<(String, Box<RawValue>)>);
+
+    impl<'de> Deserialize<'de> for Fields {
+        fn deserialize<D: de::Deserializer<'de>>(deserializer: D) -> Result<Self, D::Error> {
+            struct Visitor;
+            impl<'de> de::Visitor<'de> for Visitor {
+                type Value = Fields;
+
+                fn expecting(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
+                    f.write_str("an object")
+                }
+
+                fn visit_map<A: de::MapAccess<'de>>(self, mut map: A) -> Result<Fields, A::Error> {
+                    let mut fields = Vec::new();
+                    while let Some(field) = map.next_entry()? {
+                        fields.push(field);
+                    }
+                    Ok(Fields(fields))
+                }
+            }
+            deserializer.deserialize_map(Visitor)
+        }
+    }
+
+    /// The last top-level `id` that is a string or a number, by serde_json's reading.
+    fn last_id(object: &str) -> Option<String> {
+        let Fields(fields) = serde_json::from_str(object).unwrap();
+        let ids = fields.iter().filter(|(key, _)| key == "id");
+        ids.map(|(_, value)| value.get().to_owned())
+            .rfind(|value| value.starts_with(|c: char| c == '"' || c == '-' || c.is_ascii_digit()))
+    }
+
+    fn find_in_pieces(line: &[u8], lengths: &[usize]) -> Option<String> {
+        let mut scanner = IdScanner::default();
+        let mut rest = line;
+        for length in lengths {
+            let (piece, after) = rest.split_at((*length).min(rest.len()));
+            scanner.feed(piece);
+            rest = after;
+        }
+        scanner.feed(rest);
+        scanner.id()
+    }
+
+    proptest! {
+        #[test]
+        fn the_id_of_an_object_is_the_last_that_serde_json_sees(
+            object in written_object(message_fields()), lengths in vec(0..9usize, 0..60),
+        ) {
+            prop_assert_eq!(find_id(object.as_bytes()), last_id(&object));
+            prop_assert_eq!(find_in_pieces(object.as_bytes(), &lengths), last_id(&object));
+        }
+
+        #[test]
+        fn an_object_that_breaks_off_has_an_id_that_was_whole_before(
+            object in written_object(message_fields()), at in any::<prop::sample::Index>(),
+        ) {
+            let line = &object.as_bytes()[..at.index(object.len() + 1)];
+            if let Some(id) = find_id(line) {
+                prop_assert!(object.contains(&id) && serde_json::from_str::<&RawValue>(&id).is_ok(), "{}", id);
+            }
+        }
+
+        #[test]
+        fn any_bytes_in_any_pieces_have_the_id_they_have_as_one(
+            line in vec(prop_oneof![select(b"{}[]\":,\\id1 ".to_vec()), any::<u8>()], 0..60),
+            lengths in vec(0..9usize, 0..20),
+        ) {
+            prop_assert_eq!(find_in_pieces(&line, &lengths), find_id(&line));
+        }
+    }
+}

@@ -246,3 +246,78 @@ mod tests {
         }
     }
 }
+
+#[cfg(test)]
+mod properties {
+    use proptest::{collection::vec, prelude::*, sample::Index};
+    use rmcp::model::JsonRpcMessage;
+
+    use super::{
+        super::id_scanner::properties::{Fields, message_fields, written_id, written_object},
+        *,
+    };
+
+    /// An object with one `id` of text or number, at any place among its fields, and that id.
+    fn object_with_id() -> impl Strategy<Value = (String, Value)> {
+        let key = prop_oneof![4 => Just(r#""id""#), 1 => Just(r#""\u0069d""#), 1 => Just(r#""\u0069\u0064""#)];
+        (message_fields(), key, written_id(), any::<Index>()).prop_flat_map(
+            |(fields, key, id, at)| {
+                let mut fields: Vec<_> = fields
+                    .into_iter()
+                    .filter(|(key, _)| serde_json::from_str::<String>(key).unwrap() != "id")
+                    .collect();
+                fields.insert(at.index(fields.len() + 1), (key.to_owned(), id.clone()));
+                let id: Value = serde_json::from_str(&id).unwrap();
+                (written_object(Just(fields)), Just(id))
+            },
+        )
+    }
+
+    /// The id that a line is answered or forwarded under.
+    fn id_of(incoming: &Incoming) -> Option<Value> {
+        let id = match incoming {
+            Incoming::Refused(reply) => {
+                return serde_json::from_str::<Value>(reply)
+                    .unwrap()
+                    .get("id")
+                    .cloned();
+            }
+            Incoming::Nothing => return None,
+            Incoming::Message(message) => match &**message {
+                JsonRpcMessage::Request(request) => Some(&request.id),
+                JsonRpcMessage::Response(response) => Some(&response.id),
+                JsonRpcMessage::Error(error) => error.id.as_ref(),
+                JsonRpcMessage::Notification(_) => None,
+            },
+        };
+        id.map(|id| serde_json::to_value(id).unwrap())
+    }
+
+    proptest! {
+        #[test]
+        fn every_object_with_an_id_is_answered_or_forwarded_under_it((line, id) in object_with_id()) {
+            prop_assert_eq!(id_of(&read(line.as_bytes())), Some(id));
+        }
+
+        #[test]
+        fn whatever_a_line_is_its_answer_is_one_line_of_json_rpc(
+            line in prop_oneof![
+                vec(any::<u8>(), 0..40),
+                written_object(message_fields()).prop_map(String::into_bytes),
+                (object_with_id(), any::<Index>(), any::<u8>()).prop_map(|((line, _), at, byte)| {
+                    let mut line = line.into_bytes();
+                    let at = at.index(line.len());
+                    line[at] = byte;
+                    line
+                }),
+            ],
+        ) {
+            if let Incoming::Refused(reply) = read(&line) {
+                prop_assert!(!reply.contains(['\n', '\r']));
+                let Fields(fields) = serde_json::from_str(&reply).unwrap();
+                let keys: Vec<_> = fields.iter().map(|(key, _)| key.as_str()).filter(|key| *key != "id").collect();
+                prop_assert_eq!(keys, ["jsonrpc", "error"]);
+            }
+        }
+    }
+}

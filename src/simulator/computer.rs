@@ -154,7 +154,11 @@ impl Shared {
         if let Some(order @ (Order::Stop | Order::Off)) = status.order.take() {
             return Err(order);
         }
-        let events = Arc::new(Events::new(Clock::new(options.clock_speed)));
+        // What the host queued between `start` and the first run is not lost.
+        let events = match status.boots {
+            0 => Arc::clone(&status.events),
+            _ => Arc::new(Events::new(Clock::new(options.clock_speed))),
+        };
         events.set_paused(status.paused);
         status.events = Arc::clone(&events);
         status.state = State::Running;

@@ -10,6 +10,9 @@ use super::websocket::Socket;
 /// How many events wait at most; the newest are dropped beyond it.
 pub(super) const QUEUE_LIMIT: usize = 256;
 
+/// How many actions of a turtle wait at most.
+const TURTLE_LIMIT: usize = 16;
+
 /// A value carried by an event, as it is while it belongs to no Lua state.
 #[derive(Debug, Clone)]
 pub(super) enum Value {
@@ -57,18 +60,20 @@ impl Event {
 
 /// What fires at a tick.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
-enum Alarm {
+enum Due {
     Timer,
     Alarm,
-    /// A turtle's action that ends at that tick, well.
+    /// A turtle's action that is carried out at that tick, well.
     Turtle,
 }
 
 struct Inner {
     queue: VecDeque<Event>,
     /// By due tick, then by number.
-    timers: BTreeMap<(u64, u64), Alarm>,
+    timers: BTreeMap<(u64, u64), Due>,
     next_timer: u64,
+    /// The tick at which the turtle's last animation ends.
+    turtle_free: u64,
     clock: Clock,
     /// Set once the computer is to end; `next` then returns at once.
     interrupted: bool,
@@ -81,16 +86,16 @@ impl Inner {
     /// which things happened, though no thread ticks.
     fn advance(&mut self) {
         let now = self.clock.tick();
-        while let Some((&(due, number), &alarm)) = self.timers.first_key_value() {
+        while let Some((&(due, number), &kind)) = self.timers.first_key_value() {
             if due > now {
                 break;
             }
             self.timers.remove(&(due, number));
             let id = Value::Number(number as f64);
-            self.push(match alarm {
-                Alarm::Timer => Event::new("timer", vec![id]),
-                Alarm::Alarm => Event::new("alarm", vec![id]),
-                Alarm::Turtle => Event::new("turtle_response", vec![id, Value::Boolean(true)]),
+            self.push(match kind {
+                Due::Timer => Event::new("timer", vec![id]),
+                Due::Alarm => Event::new("alarm", vec![id]),
+                Due::Turtle => Event::new("turtle_response", vec![id, Value::Boolean(true)]),
             });
         }
     }
@@ -105,12 +110,12 @@ impl Inner {
         room
     }
 
-    fn schedule(&mut self, ticks: u64, alarm: Alarm) -> u64 {
+    fn schedule(&mut self, ticks: u64, kind: Due) -> u64 {
         self.advance();
         let number = self.next_timer;
         self.next_timer += 1;
         let due = self.clock.tick().saturating_add(ticks.max(1));
-        self.timers.insert((due, number), alarm);
+        self.timers.insert((due, number), kind);
         number
     }
 }
@@ -128,6 +133,7 @@ impl Events {
                 queue: VecDeque::new(),
                 timers: BTreeMap::new(),
                 next_timer: 0,
+                turtle_free: 0,
                 clock,
                 interrupted: false,
                 dropped: 0,
@@ -191,19 +197,33 @@ impl Events {
     /// Starts a timer of that many seconds, rounded to ticks and at least one of them; returns its number.
     pub(super) fn start_timer(&self, seconds: f64) -> u64 {
         let ticks = (seconds / TICK_SECONDS).round().clamp(0.0, 1e15) as u64;
-        self.lock().schedule(ticks, Alarm::Timer)
+        self.lock().schedule(ticks, Due::Timer)
     }
 
     /// Starts an alarm for that hour of the world.
     pub(super) fn set_alarm(&self, hour: f64) -> u64 {
         let mut inner = self.lock();
         let ticks = inner.clock.ticks_until_hour(hour);
-        inner.schedule(ticks, Alarm::Alarm)
+        inner.schedule(ticks, Due::Alarm)
     }
 
-    /// Starts a turtle's action; its `turtle_response` comes after that many ticks.
-    pub(super) fn start_turtle_action(&self, ticks: u64) -> u64 {
-        self.lock().schedule(ticks, Alarm::Turtle)
+    /// Queues a turtle's action, whose animation takes that many ticks. It is carried out, and `turtle_response`
+    /// comes, once the animations before it are over. `None` if too many wait already.
+    pub(super) fn start_turtle_action(&self, ticks: u64) -> Option<u64> {
+        let mut inner = self.lock();
+        inner.advance();
+        let waiting = inner
+            .timers
+            .values()
+            .filter(|kind| **kind == Due::Turtle)
+            .count();
+        if waiting >= TURTLE_LIMIT {
+            return None;
+        }
+        let now = inner.clock.tick();
+        let due = inner.turtle_free.max(now + 1);
+        inner.turtle_free = due + ticks;
+        Some(inner.schedule(due - now, Due::Turtle))
     }
 
     /// Forgets a timer or an alarm that has not fired yet.
@@ -212,7 +232,7 @@ impl Events {
         inner.advance();
         inner
             .timers
-            .retain(|&(_, other), alarm| other != number || *alarm == Alarm::Turtle);
+            .retain(|&(_, other), kind| other != number || *kind == Due::Turtle);
     }
 
     /// Reads the clock.

@@ -233,3 +233,7 @@ impl Body for WholeBody {
         hyper::body::SizeHint::with_exact(self.0.as_ref().map_or(0, |bytes| bytes.len() as u64))
     }
 }
+
+#[cfg(test)]
+#[path = "http_tests.rs"]
+mod tests;

@@ -137,7 +137,6 @@ fn live(host: Host) -> mlua::Result<End> {
     let mut arguments = MultiValue::from_vec(vec![Value::Table(natives)]);
     let mut seen = 0;
     loop {
-        budget.restart();
         let resumed = thread.resume::<MultiValue>(arguments);
         if host.shared.pending().is_some() {
             return Ok(End::Ordered);
@@ -174,6 +173,8 @@ fn live(host: Host) -> mlua::Result<End> {
                 },
             }
         };
+        // Before any Lua runs, that which makes handles among it: waiting costs nothing.
+        budget.restart();
         arguments = event_to_lua(&lua, event)?;
     }
 }

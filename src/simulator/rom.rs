@@ -51,6 +51,10 @@ pub(super) const FILES: &[Embedded] = &[
         "modules/main/cc/strings.lua",
         include_str!("rom/modules/main/cc/strings.lua"),
     ),
+    (
+        "programs/advanced/multishell.lua",
+        include_str!("rom/programs/advanced/multishell.lua"),
+    ),
     ("programs/alias.lua", include_str!("rom/programs/alias.lua")),
     ("programs/cd.lua", include_str!("rom/programs/cd.lua")),
     ("programs/clear.lua", include_str!("rom/programs/clear.lua")),

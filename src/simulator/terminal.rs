@@ -193,6 +193,11 @@ impl Terminal {
                 let x = usize::try_from(start.saturating_add(at as i64)).ok();
                 if let Some(cell) = x.and_then(|x| row.get_mut(x)) {
                     let (foreground, background) = colours(at);
+                    // A tab and a return are shown as spaces.
+                    let character = match character {
+                        b'\t' | b'\r' => b' ',
+                        other => other,
+                    };
                     *cell = Cell {
                         character,
                         foreground,

@@ -288,8 +288,11 @@ async fn read(
     }
 }
 
-/// The frame at the start of a buffer: its header, its payload, its length in all. `Ok(None)`: not all there yet.
-fn next_frame(buffer: &[u8], limit: usize) -> Result<Option<(FrameHeader, &[u8], usize)>, ()> {
+/// A frame in a buffer: its header, its payload, its length in all.
+type RawFrame<'a> = (FrameHeader, &'a [u8], usize);
+
+/// The frame at the start of a buffer; `Ok(None)` if it is not all there yet.
+fn next_frame(buffer: &[u8], limit: usize) -> Result<Option<RawFrame<'_>>, ()> {
     let mut cursor = Cursor::new(buffer);
     let Some((header, length)) = FrameHeader::parse(&mut cursor).map_err(|_| ())? else {
         return Ok(None);

@@ -276,7 +276,7 @@ async fn what_keeps_a_socket_from_opening_is_told_in_the_games_words() {
         use tokio::io::{AsyncReadExt, AsyncWriteExt};
         let (mut stream, _) = bench.listener.accept().await.expect("a connection");
         let mut buffer = [0; 4096];
-        stream.read(&mut buffer).await.expect("a request");
+        assert!(stream.read(&mut buffer).await.expect("a request") > 0);
         stream
             .write_all(b"HTTP/1.1 403 Forbidden\r\ncontent-length: 0\r\n\r\n")
             .await
@@ -335,13 +335,38 @@ async fn a_ping_is_answered_without_the_program() {
     );
 }
 
-/// Set `SIMULATOR_AGENT` to a file with the bundled agent to run it against a bridge of version 1.
+#[tokio::test(flavor = "multi_thread")]
+async fn a_handle_that_nobody_keeps_is_closed_by_the_collector() {
+    let bench = Bench::start(
+        plain(),
+        "http.websocket(url) while true do local x = ('x'):rep(1e5) .. os.clock() sleep(0) end",
+    );
+    let bench = bench.await;
+    let mut server = bench.accept().await;
+    let ended = tokio::time::timeout(PATIENCE, server.next())
+        .await
+        .expect("in time");
+    assert!(ended.expect("an end").is_err());
+    assert_eq!(bench.computer.state(), State::Running);
+}
+
+#[tokio::test(flavor = "multi_thread")]
+async fn a_socket_whose_success_is_lost_to_a_full_queue_closes() {
+    let bench = Bench::start(
+        plain(),
+        "for n = 1, 300 do os.queueEvent('e') end http.websocketAsync(url) \
+         local t = os.epoch('utc') repeat until fs.exists('go') or os.epoch('utc') - t > 1e5 say('went on')",
+    )
+    .await;
+    let mut server = bench.accept().await;
+    assert!(server.next().await.expect("an end").is_err());
+    bench.computer.write_file("go", b"").expect("room");
+    assert_eq!(bench.said().await, ["went on"]);
+    assert!(bench.computer.dropped_events() > 44);
+}
+
 #[tokio::test(flavor = "multi_thread")]
 async fn the_real_agent_links_and_answers_a_bridge_of_version_1() {
-    let Ok(path) = std::env::var("SIMULATOR_AGENT") else {
-        return;
-    };
-    let agent = std::fs::read(path).expect("the agent");
     for version in ["1.113.1", "1.101", "1.89"] {
         let listener = TcpListener::bind("127.0.0.1:0").await.expect("a free port");
         let url = format!("ws://{}", listener.local_addr().expect("an address"));
@@ -350,7 +375,7 @@ async fn the_real_agent_links_and_answers_a_bridge_of_version_1() {
             version: version.parse().expect("a version"),
             ..ComputerOptions::new(12)
         };
-        let options = options.with_file("mcp-computer.lua", agent.clone());
+        let options = options.with_file("mcp-computer.lua", crate::agent::program());
         let runtime = tokio::runtime::Handle::current();
         let computer =
             Computer::start(options, &format!("mcp-computer {url}"), &runtime).expect("a thread");

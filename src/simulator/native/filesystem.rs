@@ -18,7 +18,6 @@ struct FileHandle {
     path: String,
     content: Content,
     position: Cell<usize>,
-    readable: bool,
     writable: bool,
     append: bool,
     /// Whether text is transcoded, as it was before 1.109.
@@ -178,7 +177,6 @@ fn add_open(section: &Section<'_>, host: &Rc<Host>) -> mlua::Result<()> {
             path,
             content,
             position: Cell::new(0),
-            readable,
             writable,
             append: kind.starts_with('a'),
             transcode,
@@ -238,6 +236,15 @@ fn add_handles(section: &Section<'_>, host: &Rc<Host>) -> mlua::Result<()> {
             let end = start.saturating_add(count as usize).min(content.len());
             handle.position.set(end);
             Ok(Value::String(lua.create_string(&content[start..end])?))
+        })
+    })?;
+    // handleReadByte(handle): the next byte as a number; nil at the end.
+    section.add("handleReadByte", |_, args| {
+        with_handle(&args, |handle| {
+            let at = handle.position.get();
+            let byte = lock(&handle.content).get(at).copied();
+            handle.position.set(at + usize::from(byte.is_some()));
+            Ok(byte.map(f64::from))
         })
     })?;
     section.add("handleReadAll", |lua, args| {
@@ -326,10 +333,6 @@ fn add_handles(section: &Section<'_>, host: &Rc<Host>) -> mlua::Result<()> {
     section.add("handleFlush", |_, args| with_handle(&args, |_| Ok(())))?;
     section.add("handleClose", |_, args| {
         with_handle(&args, |handle| {
-            debug_assert!(
-                handle.readable || handle.writable,
-                "a handle is good for something"
-            );
             handle.close();
             Ok(())
         })

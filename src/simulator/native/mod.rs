@@ -9,6 +9,7 @@ mod filesystem;
 mod http;
 mod language;
 mod pack;
+mod random;
 mod system;
 mod terminal;
 
@@ -81,6 +82,7 @@ pub(super) fn build(lua: &Lua, host: &Rc<Host>) -> mlua::Result<Table> {
     let natives = lua.create_table()?;
     language::add(&section(lua, &natives, "language")?)?;
     pack::add(&section(lua, &natives, "pack")?)?;
+    random::add(&section(lua, &natives, "random")?)?;
     system::add(&section(lua, &natives, "os")?, host)?;
     terminal::add(&section(lua, &natives, "term")?, host)?;
     filesystem::add(&section(lua, &natives, "fs")?, host)?;

@@ -98,11 +98,10 @@ fn add_events(section: &Section<'_>, host: &Rc<Host>) -> mlua::Result<()> {
         })?;
     }
     let owner = Rc::clone(host);
-    // turtleAction(ticks): begins an action; `turtle_response` with the number returned tells of its end.
+    // turtleAction(ticks): begins an action; `turtle_response` with the number returned tells that it is done.
     section.add("turtleAction", move |_, args| {
-        Ok(owner
-            .events
-            .start_turtle_action(args.integer(1)?.max(1) as u64) as f64)
+        let ticks = args.integer(1)?.max(0) as u64;
+        Ok(owner.events.start_turtle_action(ticks).map(|id| id as f64))
     })
 }
 

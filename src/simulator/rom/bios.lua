@@ -1,8 +1,8 @@
 -- The simulated computer's operating system: the global functions, the APIs, then the shell.
+-- luacheck: globals _HOST _CC_DEFAULT_SETTINGS os sleep write print printError loadfile dofile
 
 local native = ...
 local system = native.os
-local term = native.term
 
 _HOST = system.host
 _CC_DEFAULT_SETTINGS = ""
@@ -120,7 +120,6 @@ end
 function write(text)
   expect(1, text, "string", "number")
   text = tostring(text)
-  local term = _G.term
   local width, height = term.getSize()
   local lines = 0
   local function new_line()
@@ -181,12 +180,12 @@ end
 
 function printError(...)
   local before
-  if _G.term.isColour() then
-    before = _G.term.getTextColour()
-    _G.term.setTextColour(colours.red)
+  if term.isColour() then
+    before = term.getTextColour()
+    term.setTextColour(colours.red)
   end
   print(...)
-  if before then _G.term.setTextColour(before) end
+  if before then term.setTextColour(before) end
 end
 
 function loadfile(path, mode, environment)
@@ -222,15 +221,16 @@ end
 local ok, problem = pcall(parallel.waitForAny,
   function()
     _G._SIMULATOR = { program = system.program, state = system.programState }
-    os.run({}, "rom/programs/shell.lua")
+    local tabs = term.isColour() and settings.get("bios.use_multishell")
+    os.run({}, tabs and "rom/programs/advanced/multishell.lua" or "rom/programs/shell.lua")
     os.run({}, "rom/programs/shutdown.lua")
   end,
   function() rednet.run() end)
 
-_G.term.redirect(_G.term.native())
+term.redirect(term.native())
 if not ok then printError(problem) end
 pcall(function()
-  _G.term.setCursorBlink(false)
+  term.setCursorBlink(false)
   print("Press any key to continue")
   os.pullEvent("key")
 end)

@@ -1,5 +1,6 @@
 -- Lifts the native functions, and makes Lua's own library what the game's is. Runs before everything else.
 -- Functions of this chunk stand for native ones: tracebacks leave them out.
+-- luacheck: globals coroutine string table math debug
 
 local native = ...
 
@@ -201,6 +202,7 @@ end
 _G.collectgarbage, _G.dofile, _G.loadfile, _G.print, _G.module = nil, nil, nil, nil, nil
 string.dump = nil
 _G.unpack = _G.unpack or unpack
+math.random, math.randomseed = native.random.random, native.random.randomseed
 math.log10 = math.log10 or function(x) return math.log(x, 10) end
 math.pow = math.pow or function(x, y) return x ^ y end
 table.maxn = table.maxn or function(t)
@@ -209,6 +211,19 @@ table.maxn = table.maxn or function(t)
     if type(key) == "number" and key > highest then highest = key end
   end
   return highest
+end
+
+do
+  -- The game writes every whole number in full, where C's Lua goes over to an exponent.
+  local tostring, floor, abs, format = tostring, math.floor, math.abs, string.format
+
+  function _G.tostring(...)
+    local value = ...
+    if type(value) == "number" and abs(value) >= 1e14 and abs(value) < 2 ^ 63 and floor(value) == value then
+      return format("%d", value)
+    end
+    return tostring(...)
+  end
 end
 
 local at_least = native.os.atLeast

@@ -1,6 +1,7 @@
 -- What a computer does first: names of programs, then the start-up files of its disk, then what the host gave it.
 
 local simulated = _G._SIMULATOR
+_G._SIMULATOR = nil
 
 for name, program in pairs {
   ls = "list", dir = "list", cp = "copy", mv = "move", rm = "delete", clr = "clear", sh = "shell",
@@ -24,10 +25,7 @@ if settings.get("shell.allow_startup") then
   end
 end
 
-if simulated then
-  _G._SIMULATOR = nil
-  if simulated.program ~= "" then
-    simulated.state("running")
-    simulated.state("ended", shell.run(simulated.program))
-  end
+if simulated and simulated.program ~= "" then
+  simulated.state("running")
+  simulated.state("ended", shell.run(simulated.program))
 end

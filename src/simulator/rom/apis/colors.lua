@@ -1,4 +1,5 @@
 -- colors and colours: the sixteen colours, sets of them, and their place in RGB.
+-- luacheck: globals colors colours
 
 local native = ...
 local expect = native.expect

@@ -1,14 +1,17 @@
 -- turtle, pocket and commands: what each kind of computer has, in an empty world.
+-- luacheck: globals turtle pocket commands paintutils help os
 
 local native = ...
 local system, expect, at_least = native.os, native.expect, native.os.atLeast
 
---- A helper for those that look in the world: an answer from the game's main thread takes a tick.
-local function wait_ticks(ticks)
+--- Waits until the game has carried an action out; false if too many wait already.
+local function carried_out(ticks)
   local id = system.turtleAction(ticks)
+  if not id then return false end
   repeat
     local _, of = os.pullEvent("turtle_response")
   until of == id
+  return true
 end
 
 if system.kind == "turtle" then
@@ -26,7 +29,7 @@ if system.kind == "turtle" then
   local function action(ticks, act)
     return function(...)
       local results = table.pack(act(...))
-      wait_ticks(ticks)
+      if not carried_out(ticks) then return false, "Too many ongoing turtle commands" end
       return table.unpack(results, 1, results.n)
     end
   end
@@ -48,9 +51,9 @@ if system.kind == "turtle" then
     turtle["place" .. way] = action(8, function() return false, "No items to place" end)
     turtle["drop" .. way] = action(4, function() return false, "No items to drop" end)
     turtle["suck" .. way] = action(4, function() return false, "No items to take" end)
-    turtle["detect" .. way] = action(1, function() return false end)
-    turtle["compare" .. way] = action(1, function() return false end)
-    turtle["inspect" .. way] = action(1, function() return false, "No block to inspect" end)
+    turtle["detect" .. way] = action(0, function() return false end)
+    turtle["compare" .. way] = action(0, function() return false end)
+    turtle["inspect" .. way] = action(0, function() return false, "No block to inspect" end)
   end
 
   function turtle.select(slot)
@@ -71,12 +74,12 @@ if system.kind == "turtle" then
 
   function turtle.getFuelLimit() return system.advanced and 100000 or 20000 end
 
-  turtle.refuel = action(1, function() return false, "No items to combust" end)
-  turtle.transferTo = action(1, function(slot)
+  turtle.refuel = action(0, function() return false, "No items to combust" end)
+  turtle.transferTo = action(0, function(slot)
     slot_of(slot)
     return false, "No space for items"
   end)
-  turtle.compareTo = action(1, function(slot) return slots[selected] == slots[slot_of(slot)] end)
+  turtle.compareTo = action(0, function(slot) return slots[selected] == slots[slot_of(slot)] end)
 
   native.missing("turtle", turtle, "equipLeft equipRight craft")
   if at_least(1, 116) then native.missing("turtle", turtle, "getEquippedLeft getEquippedRight") end
@@ -90,14 +93,14 @@ elseif system.kind == "command" then
 
   function commands.exec(command)
     expect(1, command, "string")
-    wait_ticks(1)
+    sleep(0)
     return false, { "Unknown command" }, 0
   end
 
   function commands.getBlockPosition() return 0, 64, 0 end
 
   function commands.list()
-    wait_ticks(1)
+    sleep(0)
     return {}
   end
 
@@ -111,6 +114,3 @@ native.missing("paintutils", paintutils, "parseImage loadImage drawPixel drawLin
 
 help = {}
 native.missing("help", help, "path setPath lookup topics completeTopic")
-
-native.missing("rednet", rednet, "")
-native.missing("os", os, "")

@@ -1,4 +1,5 @@
 -- fs: the files of the computer.
+-- luacheck: globals fs
 
 local native = ...
 local disk, expect, at_least = native.fs, native.expect, native.os.atLeast
@@ -23,7 +24,7 @@ function fs.combine(path, ...)
   end
   local parts = {}
   for part in table.concat(joined, "/"):gsub("\\", "/"):gmatch("[^/]+") do
-    part = part:gsub('[":<>?|*%z\1-\31]', ""):match("^%s*(.-)%s*$")
+    part = part:gsub('[":<>|%z\1-\31]', ""):match("^%s*(.-)%s*$")
     if part == ".." and #parts > 0 and parts[#parts] ~= ".." then
       parts[#parts] = nil
     elseif part ~= "." and part ~= "" then
@@ -54,13 +55,7 @@ end
 
 function fs.find(pattern)
   expect(1, pattern, "string")
-  local clean = fs.combine((pattern:gsub("[*?]", { ["*"] = "\1", ["?"] = "\2" })))
-  -- `combine` drops control characters, so wildcards are put back part by part.
-  local parts = {}
-  for part in pattern:gsub("\\", "/"):gmatch("[^/]+") do
-    if part == ".." then parts[#parts] = nil elseif part ~= "." then parts[#parts + 1] = part end
-  end
-  clean = table.concat(parts, "/")
+  local clean = fs.combine(pattern)
   local question = at_least(1, 106)
   local matcher = "^" .. clean:gsub("[%^%$%(%)%%%.%[%]%*%+%-%?]", function(letter)
     if letter == "*" then return "[^/]*" end
@@ -81,16 +76,10 @@ local function wrap(handle, binary, readable, writable)
   if readable then
     function file.read(count)
       expect(1, count, "number", "nil")
-      if binary and count == nil then
-        local byte = disk.handleRead(handle, 1)
-        return byte and byte:byte()
-      end
+      if binary and count == nil then return disk.handleReadByte(handle) end
       return disk.handleRead(handle, count or 1)
     end
-    function file.readAll()
-      local all = disk.handleReadAll(handle)
-      return all
-    end
+    function file.readAll() return disk.handleReadAll(handle) end
     function file.readLine(keep)
       expect(1, keep, "boolean", "nil")
       return disk.handleReadLine(handle, keep or false)
@@ -123,7 +112,8 @@ end
 function fs.open(path, mode)
   expect(1, path, "string")
   expect(2, mode, "string")
-  local handle, binary, readable, writable = disk.open(path, mode)
+  local ok, handle, binary, readable, writable = pcall(disk.open, path, mode)
+  if not ok then error(handle, 2) end
   if not handle then return nil, binary end
   return wrap(handle, binary, readable, writable)
 end

@@ -1,4 +1,5 @@
 -- http: requests and WebSockets, each answered by an event.
+-- luacheck: globals http
 
 local native = ...
 local web, expect, at_least = native.http, native.expect, native.os.atLeast

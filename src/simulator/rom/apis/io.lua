@@ -1,4 +1,5 @@
 -- io: Lua's own way to files, over fs.
+-- luacheck: globals io
 
 local native = ...
 local expect = native.expect

@@ -1,5 +1,6 @@
 -- textutils.serialiseJSON and unserialiseJSON, with their quirks: bytes over 127 become \u00XX, and come back as
 -- UTF-8; NaN and infinities are written as words; mixed tables lose their numeric keys.
+-- luacheck: globals textutils
 
 local native = ...
 local expect, at_least = native.expect, native.os.atLeast
@@ -14,7 +15,9 @@ end
 local empty_array, json_null = sentinel("empty_json_array"), sentinel("json_null")
 textutils.empty_json_array, textutils.json_null = empty_array, json_null
 
-local short = { ["\b"] = "\\b", ["\f"] = "\\f", ["\n"] = "\\n", ["\r"] = "\\r", ["\t"] = "\\t", ['"'] = '\\"', ["\\"] = "\\\\" }
+local short = {
+  ["\b"] = "\\b", ["\f"] = "\\f", ["\n"] = "\\n", ["\r"] = "\\r", ["\t"] = "\\t", ['"'] = '\\"', ["\\"] = "\\\\",
+}
 
 local function quoted(text, options)
   if not at_least(1, 91) then return ("%q"):format(text) end
@@ -28,17 +31,12 @@ local function quoted(text, options)
   end) .. '"'
 end
 
-local function number_text(value)
-  if value == math.floor(value) and math.abs(value) < 2 ^ 63 then return ("%d"):format(value) end
-  return tostring(value)
-end
-
 local function encode(value, seen, options)
   if value == empty_array then return "[]" end
   if value == json_null then return "null" end
   local kind = type(value)
   if kind == "string" then return quoted(value, options) end
-  if kind == "number" then return number_text(value) end
+  if kind == "number" then return tostring(value) end
   if kind == "boolean" then return tostring(value) end
   if kind ~= "table" then error("Cannot serialize type " .. kind, 0) end
   if seen[value] ~= nil then
@@ -201,7 +199,8 @@ function textutils.unserialiseJSON(text, options)
   if ok then
     after = skip(text, after)
     if after <= #text then
-      return nil, ("Malformed JSON at position %d: Unexpected trailing character '%s'."):format(after, text:sub(after, after))
+      local letter = text:sub(after, after)
+      return nil, ("Malformed JSON at position %d: Unexpected trailing character '%s'."):format(after, letter)
     end
     return value
   end

@@ -1,4 +1,5 @@
 -- keys: the numbers of the keys, as GLFW gives them, or as LWJGL 2 does in Minecraft 1.12.
+-- luacheck: globals keys
 
 local native = ...
 local expect = native.expect

@@ -1,4 +1,5 @@
 -- parallel: runs functions side by side, each as a coroutine that gets every event.
+-- luacheck: globals parallel
 
 local native = ...
 local expect = native.expect

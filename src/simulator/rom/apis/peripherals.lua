@@ -1,4 +1,5 @@
 -- peripheral, rednet, disk, gps, redstone: nothing is attached to a simulated computer.
+-- luacheck: globals peripheral rednet disk gps redstone rs
 
 local native = ...
 local expect, at_least = native.expect, native.os.atLeast
@@ -114,7 +115,9 @@ for name, answer in pairs { isPresent = false, hasData = false, hasAudio = false
     return answer
   end
 end
-for _, name in ipairs { "getLabel", "setLabel", "getMountPath", "getAudioTitle", "playAudio", "stopAudio", "eject", "getID" } do
+for _, name in ipairs {
+  "getLabel", "setLabel", "getMountPath", "getAudioTitle", "playAudio", "stopAudio", "eject", "getID",
+} do
   disk[name] = function(side) expect(1, side, "string", name == "stopAudio" and "nil" or nil) end
 end
 

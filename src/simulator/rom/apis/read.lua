@@ -1,4 +1,5 @@
 -- read: a line typed by the player.
+-- luacheck: globals read
 
 local native = ...
 local expect = native.expect

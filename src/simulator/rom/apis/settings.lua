@@ -1,4 +1,5 @@
 -- settings: values that programs define, change, and save to a file.
+-- luacheck: globals settings
 
 local native = ...
 local expect, field = native.expect, native.embedded("modules/main/cc/expect.lua").field

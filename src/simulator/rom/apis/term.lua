@@ -1,4 +1,5 @@
 -- term: everything drawn goes to the present target, which programs may redirect.
+-- luacheck: globals term
 
 local native = ...
 local screen, expect = native.term, native.expect

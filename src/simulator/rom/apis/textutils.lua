@@ -1,4 +1,5 @@
 -- textutils: slow printing, tables on the screen, and values as text.
+-- luacheck: globals textutils
 
 local native = ...
 local expect = native.expect

@@ -1,4 +1,5 @@
 -- os.time, os.day, os.epoch and os.date: the world's clock and the real one.
+-- luacheck: globals os
 
 local native = ...
 local system, expect = native.os, native.expect
@@ -22,8 +23,8 @@ local function date_from_days(days)
   days = days + 719468
   local era = math.floor(days / 146097)
   local day_of_era = days - era * 146097
-  local year_of_era = math.floor(
-    (day_of_era - math.floor(day_of_era / 1460) + math.floor(day_of_era / 36524) - math.floor(day_of_era / 146096)) / 365)
+  local leap_days = math.floor(day_of_era / 1460) - math.floor(day_of_era / 36524) + math.floor(day_of_era / 146096)
+  local year_of_era = math.floor((day_of_era - leap_days) / 365)
   local day_of_year = day_of_era - (365 * year_of_era + math.floor(year_of_era / 4) - math.floor(year_of_era / 100))
   local month_index = math.floor((5 * day_of_year + 2) / 153)
   local month = month_index + (month_index < 10 and 3 or -9)
@@ -127,7 +128,8 @@ function os.date(format, seconds)
   format = (format or "%c"):gsub("^!", "")
   if format:sub(1, 2) == "*t" then return at end
   return (format:gsub("%%(.?)", function(letter)
-    local directive = directives[letter] or error("bad argument #1 (invalid conversion specifier '%" .. letter .. "')", 0)
+    local directive = directives[letter]
+    if not directive then error("bad argument #1 (invalid conversion specifier '%" .. letter .. "')", 0) end
     return directive(at)
   end))
 end

@@ -1,4 +1,5 @@
 -- utf8: Lua 5.3's library, which the game's Lua has since 1.87.
+-- luacheck: globals utf8
 
 local native = ...
 local expect = native.expect

@@ -1,4 +1,5 @@
 -- vector: three numbers with arithmetic.
+-- luacheck: globals vector
 
 local native = ...
 local expect = native.expect

@@ -1,4 +1,5 @@
 -- window: a rectangle of another terminal, with a buffer of its own that can be read back.
+-- luacheck: globals window
 
 local native = ...
 local expect, at_least = native.expect, native.os.atLeast

@@ -3,7 +3,9 @@
 local name, text = ...
 if not name then
   local lines = {}
-  for n, each in ipairs(settings.getNames()) do lines[n] = textutils.serialise(each) .. " is " .. tostring(settings.get(each)) end
+  for n, each in ipairs(settings.getNames()) do
+    lines[n] = textutils.serialise(each) .. " is " .. tostring(settings.get(each))
+  end
   textutils.pagedPrint(table.concat(lines, "\n"))
 elseif text == nil then
   print(textutils.serialise(name) .. " is " .. textutils.serialise(settings.get(name)))

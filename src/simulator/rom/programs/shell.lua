@@ -1,4 +1,5 @@
 -- The shell: runs programs by name, with `shell`, `require`, `package` and `arg` of their own.
+-- luacheck: globals shell
 
 local expect_module = dofile("/rom/modules/main/cc/expect.lua")
 local expect = expect_module.expect

@@ -1,0 +1,195 @@
+//! The language itself: errors, coroutines, time limits, what the game's Lua has and has not.
+
+use super::*;
+
+#[test]
+fn an_error_of_a_native_function_carries_the_callers_position() {
+    let said =
+        run("say(pcall(function() term.setCursorPos('x') end)) say(pcall(term.setCursorPos))");
+    assert_eq!(
+        said[0],
+        "false /test.lua:1: bad argument #1 (number expected, got string)"
+    );
+    assert_eq!(said[1], "false bad argument #1 (number expected, got nil)");
+}
+
+#[test]
+fn errors_may_be_any_value_and_pass_through_coroutines() {
+    let said = run(
+        "local t = {} local co = coroutine.create(function() error(t) end) local ok, e = coroutine.resume(co) \
+         say(ok, e == t) say(select(2, pcall(coroutine.wrap(function() error(t) end))) == t) \
+         say(xpcall(error, function(m) return m .. '!' end, 'x', 0)) say(pcall(error))",
+    );
+    assert_eq!(said, ["false true", "true", "false x!", "false nil"]);
+}
+
+#[test]
+fn a_program_can_yield_within_pcall_and_xpcall_and_iterators() {
+    let said = run(
+        "say(pcall(function() sleep(0.1) return 'a' end)) say(xpcall(function() sleep(0.1) return 'b' end, print)) \
+         for v in coroutine.wrap(function() coroutine.yield(1) coroutine.yield(2) end) do say(v) end",
+    );
+    assert_eq!(said, ["true a", "true b", "1", "2"]);
+}
+
+#[test]
+fn code_that_never_yields_is_aborted_once_and_then_the_computer_is_powered_off() {
+    let (computer, said) = run_with(
+        impatient(),
+        "say(pcall(function() while true do end end)) say('still here') while true do end",
+    );
+    assert_eq!(
+        said,
+        ["false /test.lua:1: Too long without yielding", "still here"]
+    );
+    assert_eq!(
+        computer.wait_until_stopped(PATIENCE),
+        Some(State::PoweredOff("Too long without yielding".into()))
+    );
+    assert!(
+        shows(&computer, "Too long without yielding"),
+        "{:#?}",
+        computer.screen()
+    );
+}
+
+#[test]
+fn catching_the_abort_again_and_again_does_not_save_a_computer() {
+    let (computer, _) = run_with(
+        impatient(),
+        "while true do pcall(function() local co = coroutine.wrap(function() while true do end end) co() end) \
+         xpcall(function() while true do end end, function() while true do end end) end",
+    );
+    assert_eq!(
+        computer.state(),
+        State::PoweredOff("Too long without yielding".into())
+    );
+}
+
+#[test]
+fn the_time_of_an_event_is_shared_by_all_coroutines() {
+    let said = run_on(
+        impatient(),
+        "local function burn(s) local t = os.epoch('utc') repeat until os.epoch('utc') - t >= s * 20 end \
+         local a = coroutine.wrap(function() burn(120) end) a() \
+         say(coroutine.resume(coroutine.create(function() burn(120) end))) sleep(0) burn(120) say('renewed')",
+    );
+    assert!(
+        said[0].starts_with("false ") && said[0].ends_with("Too long without yielding"),
+        "{said:?}"
+    );
+    assert_eq!(said[1], "renewed");
+}
+
+#[test]
+fn a_traceback_shows_the_programs_functions_and_not_the_machinery() {
+    let said = run(
+        "local function inner() error('boom') end local function outer() inner() end \
+         local _, trace = xpcall(outer, debug.traceback) say(trace) \
+         local co = coroutine.create(outer) coroutine.resume(co) say(debug.traceback(co))",
+    )
+    .join("\n");
+    assert!(
+        said.starts_with("/test.lua:1: boom\nstack traceback:"),
+        "{said}"
+    );
+    assert_eq!(said.matches("in function 'inner'").count(), 2, "{said}");
+    assert!(
+        !said.contains("[native]") && !said.contains("guarded"),
+        "{said}"
+    );
+}
+
+#[test]
+fn there_is_no_bytecode_and_nothing_that_reaches_the_host() {
+    let said = run(
+        "say(load('\\27Lua')) say(load('return 1', 'x', 'b')) say(string.dump, collectgarbage, os.exit, os.execute, \
+         os.getenv, io.popen, package.loadlib, debug.sethook == nil)",
+    );
+    assert_eq!(said[0], "nil attempt to load a binary chunk (mode is 't')");
+    assert!(said[1].starts_with("nil "));
+    assert_eq!(said[2], "nil nil nil nil nil nil nil false");
+}
+
+#[test]
+fn a_function_that_is_lacking_says_so_by_name() {
+    let options = ComputerOptions {
+        kind: Kind::Turtle,
+        ..fast()
+    };
+    let said = run_on(
+        options,
+        "say(turtle.equipLeft ~= nil, turtle.fly) say(pcall(turtle.equipLeft))",
+    );
+    assert_eq!(said[0], "true nil");
+    assert_eq!(
+        said[1],
+        "false the simulated computer has no 'turtle.equipLeft' yet"
+    );
+}
+
+#[test]
+fn environments_can_be_changed_where_a_function_has_one() {
+    let said = run(
+        "local function f() return x end setfenv(f, {x = 'mine'}) say(f()) say(getfenv(f).x) \
+         say(load('return x', 'x', 't', {x = 'given'})()) say(_VERSION)",
+    );
+    assert_eq!(said, ["mine", "mine", "given", "Lua 5.2"]);
+}
+
+#[test]
+fn the_library_has_what_the_version_has() {
+    let said = run(
+        "say(string.pack('>I2s1z', 258, 'ab', 'c'):byte(1, -1)) say(string.unpack('<i2', '\\254\\255')) \
+         say(string.packsize('!8 b d')) say(utf8.char(233, 8364):byte(1, -1)) say(utf8.len('\\195\\169x')) \
+         say(table.concat(table.move({1, 2, 3}, 1, 3, 2), ','))",
+    );
+    assert_eq!(
+        said,
+        [
+            "1 2 2 97 98 99 0",
+            "-2 3",
+            "16",
+            "195 169 226 130 172",
+            "2",
+            "1,1,2,3"
+        ]
+    );
+    assert_eq!(
+        run_on(version("1.89"), "say(string.pack, table.move, _VERSION)"),
+        ["nil nil Lua 5.1"]
+    );
+}
+
+#[test]
+fn a_runaway_program_runs_out_of_memory_before_the_host_does() {
+    let mut options = fast();
+    options.limits.memory_bytes = 24 << 20;
+    let said = run_on(
+        options,
+        "say(pcall(function() local t = {} while true do t[#t + 1] = ('x'):rep(1e6) .. #t end end))",
+    );
+    assert_eq!(said, ["false not enough memory"]);
+}
+
+#[test]
+fn each_computer_rolls_dice_of_its_own() {
+    let program = "say(math.random(1e9), math.random(1e9)) local ok = true for n = 1, 1000 do \
+        local x, y = math.random(), math.random(3, 5) ok = ok and x >= 0 and x < 1 and y >= 3 and y <= 5 \
+        and y == math.floor(y) end say(ok) math.randomseed(1) local a = math.random() math.randomseed(1) \
+        say(a == math.random()) say(pcall(math.random, 0))";
+    let (one, other) = (run(program), run(program));
+    assert_eq!(
+        one[1..],
+        ["true", "true", "false bad argument #1 (interval is empty)"]
+    );
+    assert_ne!(one[0], other[0]);
+}
+
+#[test]
+fn whole_numbers_are_written_in_full() {
+    assert_eq!(
+        run("say(2 ^ 53, 1e15, 1e19, 0.1, -2 ^ 53, 1 / 0)"),
+        ["9007199254740992 1000000000000000 1e+19 0.1 -9007199254740992 inf"]
+    );
+}
