@@ -36,11 +36,8 @@ impl Address {
         let (scheme, uri) = match url.split_once("://") {
             Some((scheme, _)) => (scheme.to_ascii_lowercase(), parse(url)?),
             None if expected == Scheme::Http => return Err("Must specify http or https".to_owned()),
-            // A name without a scheme is taken for a WebSocket's; an address starting with a digit is no URI.
-            None if url.starts_with(|first: char| first.is_ascii_alphabetic()) => {
-                ("ws".to_owned(), parse(&format!("ws://{url}"))?)
-            }
-            None => return Err(MALFORMED.to_owned()),
+            // Without a scheme it is taken for a WebSocket's.
+            None => ("ws".to_owned(), parse(&format!("ws://{url}"))?),
         };
         let (allowed, default_port) = match (expected, scheme.as_str()) {
             (Scheme::Http, "http") | (Scheme::WebSocket, "ws") => (true, 80),
@@ -162,7 +159,7 @@ mod tests {
         assert_eq!(refused("ws://"), "URL malformed");
         assert_eq!(refused("ws://h:port"), "URL malformed");
         assert_eq!(refused("ws://h:99999"), "URL malformed");
-        assert_eq!(refused("127.0.0.1:3001"), "URL malformed");
+        assert_eq!(refused("x y"), "URL malformed");
         assert_eq!(
             Address::parse("h", Scheme::Http).expect_err("wrong"),
             "Must specify http or https"
@@ -170,7 +167,7 @@ mod tests {
     }
 
     #[test]
-    fn a_name_without_a_scheme_is_taken_for_a_websockets() {
+    fn an_address_without_a_scheme_is_taken_for_a_websockets() {
         let address = Address::parse("localhost:3001", Scheme::WebSocket).expect("a URL");
         assert_eq!((address.scheme.as_str(), address.port), ("ws", 3001));
     }

@@ -1,18 +1,17 @@
 //! The host's handle on a simulated computer: its screen, its disk, its power, what it is doing.
 
-use std::sync::atomic::{AtomicBool, Ordering};
-use std::sync::{Arc, Condvar, Mutex, MutexGuard, PoisonError};
+use std::sync::{Arc, PoisonError};
 use std::thread;
 use std::time::{Duration, Instant};
 
 use tokio::sync::watch;
 
-use super::clock::Clock;
 use super::events::{Event, Events, Value};
 use super::filesystem::{FileSystem, normalise};
 use super::machine;
 use super::options::ComputerOptions;
 use super::rom;
+use super::shared::{Order, Shared};
 use super::terminal::Terminal;
 
 /// How long a computer that is to stop may take before it is left alone: Lua's own C functions, such as
@@ -79,127 +78,6 @@ impl From<bool> for Argument {
     }
 }
 
-/// What the host wants of a computer's power.
-#[derive(Debug, Clone, Copy, PartialEq, Eq)]
-pub(super) enum Order {
-    Off,
-    Boot,
-    /// End for good; nothing after it counts.
-    Stop,
-}
-
-struct Status {
-    state: State,
-    program: ProgramState,
-    order: Option<Order>,
-    /// The queue of the present run.
-    events: Arc<Events>,
-    /// How often it was switched on.
-    boots: u64,
-    paused: bool,
-}
-
-/// What a computer's thread and its host share; it outlives reboots.
-pub(super) struct Shared {
-    pub(super) terminal: Mutex<Terminal>,
-    pub(super) disk: Mutex<FileSystem>,
-    pub(super) label: Mutex<Option<Vec<u8>>>,
-    /// Makes running Lua stop at its next look.
-    pub(super) interrupted: Arc<AtomicBool>,
-    status: Mutex<Status>,
-    /// Notified when the state, the program's state or the screen has changed.
-    changed: Condvar,
-    /// The same, for those who wait in async code.
-    changes: watch::Sender<u64>,
-}
-
-impl Shared {
-    fn status(&self) -> MutexGuard<'_, Status> {
-        // Every change is one assignment: after a panic elsewhere the data is still whole.
-        self.status.lock().unwrap_or_else(PoisonError::into_inner)
-    }
-
-    /// Tells those who wait that something can be seen.
-    pub(super) fn notify(&self) {
-        self.changes.send_modify(|count| *count += 1);
-        // With the lock held, so that nobody who has just looked misses it.
-        drop(self.status());
-        self.changed.notify_all();
-    }
-
-    pub(super) fn set_state(&self, state: State) {
-        self.status().state = state;
-        self.notify();
-    }
-
-    pub(super) fn set_program(&self, program: ProgramState) {
-        self.status().program = program;
-        self.notify();
-    }
-
-    fn order(&self, order: Order) {
-        let mut status = self.status();
-        if status.order != Some(Order::Stop) {
-            status.order = Some(order);
-        }
-        self.interrupted.store(true, Ordering::Relaxed);
-        status.events.interrupt();
-        drop(status);
-        self.notify();
-    }
-
-    /// Prepares a run: a new queue. The order that ended the last one stays, unless it was to boot.
-    pub(super) fn begin(&self, options: &ComputerOptions) -> Result<Arc<Events>, Order> {
-        let mut status = self.status();
-        if let Some(order @ (Order::Stop | Order::Off)) = status.order.take() {
-            return Err(order);
-        }
-        // What the host queued between `start` and the first run is not lost.
-        let events = match status.boots {
-            0 => Arc::clone(&status.events),
-            _ => Arc::new(Events::new(Clock::new(options.clock_speed))),
-        };
-        events.set_paused(status.paused);
-        status.events = Arc::clone(&events);
-        status.state = State::Running;
-        status.program = ProgramState::Waiting;
-        status.boots += 1;
-        self.interrupted.store(false, Ordering::Relaxed);
-        drop(status);
-        self.notify();
-        Ok(events)
-    }
-
-    /// Whether the host has asked for something.
-    pub(super) fn pending(&self) -> Option<Order> {
-        self.status().order
-    }
-
-    /// Waits for an order, at most so long if a time is given, and takes it.
-    pub(super) fn wait_for_order(&self, time: Option<Duration>) -> Option<Order> {
-        let until = time.map(|time| Instant::now() + time);
-        let mut status = self.status();
-        loop {
-            if let Some(order) = status.order.take() {
-                return Some(order);
-            }
-            status = match until.map(|until| until.saturating_duration_since(Instant::now())) {
-                Some(Duration::ZERO) => return None,
-                Some(left) => {
-                    self.changed
-                        .wait_timeout(status, left)
-                        .unwrap_or_else(PoisonError::into_inner)
-                        .0
-                }
-                None => self
-                    .changed
-                    .wait(status)
-                    .unwrap_or_else(PoisonError::into_inner),
-            };
-        }
-    }
-}
-
 /// A simulated computer. Dropping it ends it.
 pub struct Computer {
     shared: Arc<Shared>,
@@ -228,23 +106,7 @@ impl Computer {
             disk.write(&path, &content, 0, bytes, 0.0)
                 .map_err(refused)?;
         }
-        let (width, height) = options.kind.terminal_size();
-        let shared = Arc::new(Shared {
-            terminal: Mutex::new(Terminal::new(width, height)),
-            disk: Mutex::new(disk),
-            label: Mutex::new(options.label.clone().map(String::into_bytes)),
-            interrupted: Arc::new(AtomicBool::new(false)),
-            status: Mutex::new(Status {
-                state: State::Running,
-                program: ProgramState::Waiting,
-                order: None,
-                events: Arc::new(Events::new(Clock::new(options.clock_speed))),
-                boots: 0,
-                paused: false,
-            }),
-            changed: Condvar::new(),
-            changes: watch::Sender::new(0),
-        });
+        let shared = Arc::new(Shared::new(&options, disk));
         let (id, lwjgl2_keys) = (options.id, options.version.lwjgl2_keys());
         let (its, program, runtime) = (Arc::clone(&shared), program.to_owned(), runtime.clone());
         thread::Builder::new()

@@ -60,6 +60,9 @@ pub(super) fn normalise(path: &str) -> Outcome<String> {
     Ok(parts.join("/"))
 }
 
+/// The words of a move that can't be.
+const INSIDE_ITSELF: &str = "Can't move a directory inside itself";
+
 fn parent(path: &str) -> Option<&str> {
     path.rsplit_once('/').map(|(parent, _)| parent)
 }
@@ -134,6 +137,9 @@ impl FileSystem {
 
     /// The names in a folder, sorted.
     pub(super) fn list(&self, path: &str) -> Outcome<Vec<String>> {
+        if !self.exists(path) {
+            return Err(format!("/{path}: No such file"));
+        }
         if !self.is_folder(path) {
             return Err(format!("/{path}: Not a directory"));
         }
@@ -228,7 +234,12 @@ impl FileSystem {
         let mut at = path;
         loop {
             if self.exists(at) && !self.is_folder(at) {
-                return Err(format!("/{path}: File exists"));
+                let why = if at == path {
+                    "File exists"
+                } else {
+                    "Access denied"
+                };
+                return Err(format!("/{path}: {why}"));
             }
             match parent(at) {
                 Some(above) => at = above,
@@ -256,7 +267,11 @@ impl FileSystem {
 
     /// Copies a file or a folder.
     pub(super) fn copy(&mut self, from: &str, to: &str, now_ms: f64) -> Outcome<()> {
-        self.check_transfer(from, to)?;
+        self.check_transfer(from, to)
+            .map_err(|(path, why)| match why {
+                INSIDE_ITSELF => format!("/{path}: Can't copy a directory inside itself"),
+                _ => format!("/{path}: {why}"),
+            })?;
         let inside = format!("{from}/");
         let copied: Vec<(String, Option<Vec<u8>>)> = self
             .entries
@@ -301,7 +316,9 @@ impl FileSystem {
         if is_rom(from) {
             return Err("Access denied".to_owned());
         }
-        self.check_transfer(from, to)?;
+        // A move tells no path.
+        self.check_transfer(from, to)
+            .map_err(|(_, why)| why.to_owned())?;
         if let Some(folder) = parent(to) {
             self.make_folder(folder, now_ms)?;
         }
@@ -321,18 +338,23 @@ impl FileSystem {
         Ok(())
     }
 
-    fn check_transfer(&self, from: &str, to: &str) -> Outcome<()> {
+    /// Why a transfer can't be, and which path is in its way.
+    fn check_transfer<'a>(
+        &self,
+        from: &'a str,
+        to: &'a str,
+    ) -> Result<(), (&'a str, &'static str)> {
         if !self.exists(from) {
-            return Err("No such file".to_owned());
+            return Err((from, "No such file"));
         }
         if self.exists(to) {
-            return Err("File exists".to_owned());
+            return Err((to, "File exists"));
         }
         if is_rom(to) {
-            return Err("Access denied".to_owned());
+            return Err((to, "Access denied"));
         }
         if to.starts_with(&format!("{from}/")) || from.is_empty() {
-            return Err("Can't move a directory inside itself".to_owned());
+            return Err((from, INSIDE_ITSELF));
         }
         Ok(())
     }
@@ -377,65 +399,5 @@ impl FileSystem {
 }
 
 #[cfg(test)]
-mod tests {
-    use super::*;
-
-    fn write(disk: &mut FileSystem, path: &str, bytes: &[u8]) -> Outcome<()> {
-        let content = disk.create(path, false, 1.0)?;
-        disk.write(path, &content, 0, bytes, 1.0)
-    }
-
-    fn disk() -> FileSystem {
-        FileSystem::new(10_000, &[("programs/list.lua", "-- list")])
-    }
-
-    #[test]
-    fn a_path_is_written_without_dots_and_slashes() {
-        assert_eq!(normalise("/a//b/../c/.").expect("a path"), "a/c");
-        assert!(normalise("../a").is_err());
-    }
-
-    #[test]
-    fn the_rom_can_be_read_and_not_written() {
-        let mut disk = disk();
-        assert_eq!(disk.list("rom").expect("a folder"), ["programs"]);
-        assert_eq!(
-            write(&mut disk, "rom/x", b"").expect_err("read-only"),
-            "/rom/x: Access denied"
-        );
-        assert_eq!(
-            disk.delete("rom").expect_err("read-only"),
-            "/rom: Access denied"
-        );
-    }
-
-    #[test]
-    fn each_file_costs_at_least_500_bytes_and_a_full_disk_says_so() {
-        let mut disk = disk();
-        write(&mut disk, "a", b"1").expect("room");
-        assert_eq!(disk.free(), 9_500);
-        assert_eq!(
-            write(&mut disk, "b", &[0; 9_501]).expect_err("too much"),
-            "Out of space"
-        );
-        write(&mut disk, "b", &[0; 9_500]).expect("room");
-        assert_eq!(
-            write(&mut disk, "c", b"").expect_err("full"),
-            "/c: Out of space"
-        );
-    }
-
-    #[test]
-    fn folders_are_made_copied_moved_and_deleted_whole() {
-        let mut disk = disk();
-        write(&mut disk, "d/e/f", b"text").expect("room");
-        disk.copy("d", "g", 2.0).expect("a copy");
-        disk.rename("g/e", "h", 2.0).expect("a move");
-        assert_eq!(disk.list("").expect("the root"), ["d", "g", "h", "rom"]);
-        assert_eq!(disk.list("h").expect("a folder"), ["f"]);
-        assert_eq!(disk.copy("d", "h", 2.0).expect_err("there"), "File exists");
-        assert!(disk.copy("d", "d/x", 2.0).is_err());
-        disk.delete("d").expect("gone");
-        assert!(!disk.exists("d/e/f"));
-    }
-}
+#[path = "filesystem_tests.rs"]
+mod tests;

@@ -10,12 +10,13 @@ use mlua::{Lua, LuaOptions, MultiValue, StdLib, Table, Thread, Value};
 
 use super::budget::{Budget, TOO_LONG};
 use super::clock::TICK_SECONDS;
-use super::computer::{Order, Shared, State};
+use super::computer::State;
 use super::events::Events;
 use super::native::convert::event_to_lua;
 use super::native::{self, Host, Power, lock};
 use super::options::ComputerOptions;
 use super::rom;
+use super::shared::{Order, Shared};
 use super::websocket::Slots;
 
 /// A program's reboot waits until so many ticks after the last start.

@@ -1,4 +1,48 @@
 //! Simulated ComputerCraft computers that run the real agent in embedded Lua, one virtual machine each.
+//!
+//! A [`Computer`] is a thread with a Lua 5.2 state of its own, a queue of 256 events, a screen, a disk in memory,
+//! and real sockets on the caller's runtime. It boots an operating system of ours (`rom/`), whose shell runs what it
+//! is given. Everything is written from the facts sheet; nothing is copied from the mod. Where the mod's own core
+//! could be run beside it, the two were compared.
+//!
+//! ```no_run
+//! use std::time::Duration;
+//! use mcp_bridge::simulator::{Computer, ComputerOptions, Kind};
+//!
+//! # async fn example(agent: String) -> std::io::Result<()> {
+//! let mut options = ComputerOptions::new(12).with_file("mcp-computer.lua", agent);
+//! options.kind = Kind::Turtle;
+//! let runtime = tokio::runtime::Handle::current();
+//! let computer = Computer::start(options, "mcp-computer ws://127.0.0.1:3001", &runtime)?;
+//! let linked = |computer: &Computer| computer.screen().iter().any(|line| line.contains("linked as"));
+//! assert!(computer.until(Duration::from_secs(5), linked).await);
+//! # Ok(())
+//! # }
+//! ```
+//!
+//! # As strict as the game
+//!
+//! The queue drops the newest event when full. Timers fire at whole ticks of 50 ms, in the order in which things
+//! happened. An event may be worked on for 7 s, by all coroutines together; then `Too long without yielding` is
+//! thrown once, and 1.5 s later the computer is powered off. Four sockets; messages of 131,072 bytes; no close
+//! frames; fragments lost; text transcoded as the version does; errors in the game's words and with the place where
+//! the game puts them. A disk of 1,000,000 bytes, `/rom` read-only, 128 open files. `os.reboot` waits until 50 ticks
+//! after the start. Tabs on advanced computers. The limits, the version and a faster clock are [`ComputerOptions`].
+//!
+//! # What it lacks
+//!
+//! A function that the game has and the simulator has not is there, so that feature tests answer as in the game,
+//! and says when it is called: `the simulated computer has no 'turtle.equipLeft' yet`. Functions that came with a
+//! later version than the simulated one are not there. Modules that are lacking say so when they are required.
+//! Besides, these differ:
+//!
+//! - The Lua is PUC 5.2, not Cobalt. Its C functions (`string.find`, `string.rep`, `table.sort`…) can't be
+//!   interrupted, so a pattern that takes minutes outlives the 7 s; some of its messages have other words; a whole
+//!   number of 15 digits or more is written in full by `tostring` but not by `..` and `%s`; `goto` is a keyword, and
+//!   functions without `_ENV` keep their environment, in every version.
+//! - `debug.traceback` of a suspended coroutine is empty; `debug.sethook`, `getlocal` and their like are lacking.
+//! - No TLS, no compression: `wss` and `https` can't connect, and a server that accepts an extension is refused.
+//! - The world is empty: a turtle moves freely and finds nothing, and no peripheral, modem or disk is attached.
 
 mod address;
 mod budget;
@@ -12,6 +56,7 @@ mod machine;
 mod native;
 mod options;
 mod rom;
+mod shared;
 mod terminal;
 mod websocket;
 

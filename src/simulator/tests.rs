@@ -51,8 +51,8 @@ fn version(text: &str) -> ComputerOptions {
 
 fn impatient() -> ComputerOptions {
     let mut options = fast();
-    options.limits.event_time = Duration::from_millis(200);
-    options.limits.grace_time = Duration::from_millis(150);
+    options.limits.event_time = Duration::from_millis(500);
+    options.limits.grace_time = Duration::from_millis(500);
     options
 }
 

@@ -64,13 +64,17 @@ fn add_questions(section: &Section<'_>, host: &Rc<Host>) -> mlua::Result<()> {
         })
     }
     ask(section, host, "list", |disk, path| disk.list(path))?;
-    ask(section, host, "exists", |disk, path| Ok(disk.exists(path)))?;
-    ask(
-        section,
-        host,
-        "isDir",
-        |disk, path| Ok(disk.is_folder(path)),
-    )?;
+    // A path that leads out of the disk is simply not there.
+    let owner = Rc::clone(host);
+    section.add("exists", move |_, args| {
+        let path = normalise(&args.text(1)?);
+        Ok(path.is_ok_and(|path| lock(&owner.shared.disk).exists(&path)))
+    })?;
+    let owner = Rc::clone(host);
+    section.add("isDir", move |_, args| {
+        let path = normalise(&args.text(1)?);
+        Ok(path.is_ok_and(|path| lock(&owner.shared.disk).is_folder(&path)))
+    })?;
     ask(section, host, "isReadOnly", |disk, path| {
         Ok(disk.is_read_only(path))
     })?;
@@ -138,7 +142,7 @@ fn add_open(section: &Section<'_>, host: &Rc<Host>) -> mlua::Result<()> {
     let host = Rc::clone(host);
     let open_files = Rc::new(Cell::new(0));
     section.add("open", move |lua, args| {
-        let path = path(&args, 1)?;
+        let written = args.text(1)?;
         let mode = args.text(2)?;
         let (kind, binary) = match mode.strip_suffix('b') {
             Some(kind) => (kind, true),
@@ -150,6 +154,12 @@ fn add_open(section: &Section<'_>, host: &Rc<Host>) -> mlua::Result<()> {
             "w" | "a" => (false, true),
             "r+" | "w+" | "a+" if both_ways => (true, true),
             _ => return Err("Unsupported mode".into()),
+        };
+        let Ok(path) = normalise(&written) else {
+            return refuse(
+                lua,
+                &format!("/{}: Invalid Path", written.trim_start_matches('/')),
+            );
         };
         if open_files.get() >= OPEN_LIMIT {
             return refuse(lua, "Too many files already open");
@@ -225,7 +235,7 @@ fn add_handles(section: &Section<'_>, host: &Rc<Host>) -> mlua::Result<()> {
     section.add("handleRead", |lua, args| {
         let count = args.integer(2)?;
         if count < 0 {
-            return Err("Cannot read a negative number of characters".into());
+            return Err("Cannot read a negative number of bytes".into());
         }
         with_handle(&args, |handle| {
             let content = lock(&handle.content);

@@ -12,6 +12,10 @@ use crate::simulator::handshake::Handshake;
 use crate::simulator::http::{HttpRequest, HttpResponse, check, request};
 use crate::simulator::websocket::{Socket, SocketRules, open};
 
+const METHODS: [&str; 8] = [
+    "GET", "POST", "HEAD", "OPTIONS", "PUT", "DELETE", "PATCH", "TRACE",
+];
+
 pub(super) fn add(section: &Section<'_>, host: &Rc<Host>) -> mlua::Result<()> {
     section.set("enabled", host.options.http.enabled)?;
     add_requests(section, host)?;
@@ -25,7 +29,7 @@ fn timeout(args: &Args, n: usize, host: &Host) -> Result<Duration, Problem> {
     }
     match args.finite(n)? {
         seconds @ 0.0..=60.0 => Ok(Duration::from_secs_f64(seconds)),
-        _ => Err("timeout must be between 0 and 60".into()),
+        _ => Err("timeout out of range (between 0.0 and 60.0)".into()),
     }
 }
 
@@ -42,7 +46,10 @@ fn add_requests(section: &Section<'_>, host: &Rc<Host>) -> mlua::Result<()> {
     // request(url, method, headers, body, redirect, timeout): begins it; false and why if it can't begin.
     section.add("request", move |_, args| {
         let url = args.text(1)?;
-        let method = args.text(2)?;
+        let method = args.text(2)?.to_ascii_uppercase();
+        if !METHODS.contains(&method.as_str()) {
+            return Err("Unsupported HTTP method".into());
+        }
         let body = if args.is_nil(4) {
             None
         } else {

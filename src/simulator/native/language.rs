@@ -1,6 +1,6 @@
 //! What the Lua library lacks without its unsafe parts: tracebacks, call information, environments.
 
-use mlua::{Error, Function, Lua, Table, Value};
+use mlua::{Error, Function, Lua, MultiValue, Table, Value};
 
 use super::{Args, Problem, Section};
 use crate::simulator::budget::Halt;
@@ -20,15 +20,32 @@ pub(super) fn add(section: &Section<'_>) -> mlua::Result<()> {
         }
         _ => Ok((None, None)),
     })?;
+    section.add("place", |lua, _| Ok(place(lua)))?;
+    // lift(function, pcall): a native function that calls it. Unlike a Lua function it leaves its caller on the
+    // stack when it is called last; it can't yield.
+    section.add("lift", |lua, args| {
+        let (inner, pcall) = (function(&args, 1)?.clone(), function(&args, 2)?.clone());
+        let lifted = lua.create_function(move |_, mut values: MultiValue| {
+            values.push_front(Value::Function(inner.clone()));
+            let mut results: MultiValue = pcall.call(values)?;
+            match (results.pop_front(), results.front()) {
+                (Some(Value::Boolean(true)), _) => Ok(results),
+                (_, Some(Value::Error(error))) => Err((**error).clone()),
+                (_, Some(problem)) => Err(Error::runtime(problem.to_string()?)),
+                (_, None) => Err(Error::runtime("nil")),
+            }
+        })?;
+        Ok(lifted)
+    })?;
     section.add("traceback", |lua, args| traceback(lua, args.integer(1)?))?;
     section.add("getinfo", |lua, args| info(lua, &args))?;
     section.add("function", |lua, args| {
         let level = visible(lua, args.integer(1)?);
         Ok(level.and_then(|level| lua.inspect_stack(level, |frame| frame.function())))
     })?;
-    section.add("getfenv", |_, args| Ok(function(&args)?.environment()))?;
+    section.add("getfenv", |_, args| Ok(function(&args, 1)?.environment()))?;
     section.add("setfenv", |_, args| match args.get(2) {
-        Value::Table(environment) => Ok(function(&args)?.set_environment(environment.clone())?),
+        Value::Table(environment) => Ok(function(&args, 1)?.set_environment(environment.clone())?),
         _ => Err(args.wrong(2, "table")),
     })?;
     // keep(name, function): puts a function where the host finds it.
@@ -40,10 +57,10 @@ pub(super) fn add(section: &Section<'_>) -> mlua::Result<()> {
     })
 }
 
-fn function(args: &Args) -> Result<&Function, Problem> {
-    match args.get(1) {
+fn function(args: &Args, n: usize) -> Result<&Function, Problem> {
+    match args.get(n) {
         Value::Function(function) => Ok(function),
-        _ => Err(args.wrong(1, "function")),
+        _ => Err(args.wrong(n, "function")),
     }
 }
 
@@ -57,17 +74,32 @@ pub(in crate::simulator) fn describe(error: &Error) -> (bool, String) {
     }
 }
 
-fn is_hidden(lua: &Lua, level: usize) -> Option<bool> {
+/// What stands at a level of the stack.
+#[derive(Clone, Copy, PartialEq, Eq)]
+enum Frame {
+    /// A Lua function of the rom that stands for a native one.
+    Hidden,
+    C,
+    Lua,
+}
+
+fn frame(lua: &Lua, level: usize) -> Option<Frame> {
     lua.inspect_stack(level, |frame| {
-        frame.source().short_src.as_deref() == Some(HIDDEN)
+        let source = frame.source();
+        match source.short_src.as_deref() {
+            Some(HIDDEN) => Frame::Hidden,
+            _ if source.what == "C" => Frame::C,
+            _ => Frame::Lua,
+        }
     })
 }
 
-/// The real stack level of what a program counts as `level` (1: the function that called us).
+/// The real stack level of what a program counts as `level` (1: the function that called us). What stands for a
+/// native function doesn't count.
 fn visible(lua: &Lua, level: i64) -> Option<usize> {
     let mut remaining = level.max(1);
     for real in 1.. {
-        if !is_hidden(lua, real)? {
+        if frame(lua, real)? != Frame::Hidden {
             remaining -= 1;
             if remaining == 0 {
                 return Some(real);
@@ -77,16 +109,51 @@ fn visible(lua: &Lua, level: i64) -> Option<usize> {
     None
 }
 
+/// `file:line: ` of the nearest function of a program, which is where the game places a native function's error.
+pub(super) fn place(lua: &Lua) -> String {
+    for level in 1.. {
+        match frame(lua, level) {
+            Some(Frame::Lua) => {
+                let found = lua.inspect_stack(level, |frame| {
+                    Some((
+                        frame.source().short_src?.into_owned(),
+                        frame.current_line()?,
+                    ))
+                });
+                return found
+                    .flatten()
+                    .map_or_else(String::new, |(source, line)| format!("{source}:{line}: "));
+            }
+            Some(_) => {}
+            None => break,
+        }
+    }
+    String::new()
+}
+
 fn traceback(lua: &Lua, level: i64) -> Result<String, Problem> {
     const TITLE: &str = "stack traceback:";
     let Some(level) = visible(lua, level) else {
         return Ok(TITLE.to_owned());
     };
     let full = lua.traceback(None, level)?.to_string_lossy();
-    let shown = full
-        .lines()
-        .filter(|line| !line.trim_start().starts_with(HIDDEN) && !line.contains(HIDDEN_CALL));
-    Ok(shown.collect::<Vec<_>>().join("\n"))
+    let mut shown: Vec<String> = Vec::new();
+    for line in full.lines() {
+        let Some(rest) = line.trim_start().strip_prefix(HIDDEN) else {
+            if !line.contains(HIDDEN_CALL) {
+                shown.push(line.to_owned());
+            }
+            continue;
+        };
+        // What stands for a native function is shown as one, once.
+        if let Some((_, name)) = rest.split_once("in function '") {
+            let native = format!("\t[C]: in function '{name}");
+            if shown.last() != Some(&native) {
+                shown.push(native);
+            }
+        }
+    }
+    Ok(shown.join("\n"))
 }
 
 /// `getinfo(level or function)`: what `debug.getinfo` tells, or nil beyond the end of the stack.

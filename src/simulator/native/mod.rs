@@ -1,8 +1,7 @@
-//! What Lua sees of the machine: functions written in Rust, lifted into the game's APIs by `rom/native.lua`.
+//! What Lua sees of the machine: functions written in Rust, put into the game's APIs by the rom.
 //!
-//! A native function returns `true` and its results, or `false` and a message. The Lua side turns the latter
-//! into an error with the caller's position, as the game does; an error raised from Rust itself would be a
-//! userdata and have no position.
+//! An error of theirs carries the caller's position, as the game's do. It is a userdata while it is under way;
+//! `pcall` and its like, which `rom/native.lua` wraps, give programs its text.
 
 pub(super) mod convert;
 mod filesystem;
@@ -19,9 +18,9 @@ use std::sync::{Arc, Mutex, MutexGuard, PoisonError};
 
 use mlua::{IntoLua, IntoLuaMulti, Lua, LuaString, MultiValue, Table, Value};
 
-use super::computer::Shared;
 use super::events::Events;
 use super::options::ComputerOptions;
+use super::shared::Shared;
 use super::websocket::Slots;
 
 pub(super) use language::describe;
@@ -108,18 +107,13 @@ impl Section<'_> {
         R: IntoLuaMulti,
         F: Fn(&Lua, Args) -> Result<R, Problem> + 'static,
     {
-        let lifted = self.lua.create_function(move |lua, values: MultiValue| {
-            match function(lua, Args(values)) {
-                Ok(results) => {
-                    let mut results = results.into_lua_multi(lua)?;
-                    results.push_front(Value::Boolean(true));
-                    Ok(results)
-                }
-                Err(Problem::Thrown(message)) => (false, message).into_lua_multi(lua),
-                Err(Problem::Lua(error)) => Err(error),
-            }
+        let native = self.lua.create_function(move |lua, values: MultiValue| {
+            function(lua, Args(values)).map_err(|problem| match problem {
+                Problem::Thrown(message) => mlua::Error::runtime(language::place(lua) + &message),
+                Problem::Lua(error) => error,
+            })
         })?;
-        self.table.set(name, lifted)
+        self.table.set(name, native)
     }
 
     fn set(&self, name: &str, value: impl IntoLua) -> mlua::Result<()> {
@@ -209,7 +203,7 @@ impl Args {
         !matches!(self.get(n), Value::Nil | Value::Boolean(false))
     }
 
-    /// A table of strings, such as headers; other values in it are an error.
+    /// A table of strings, such as headers; other values in it don't count.
     fn headers(&self, n: usize) -> Result<Vec<(String, String)>, Problem> {
         let table = match self.get(n) {
             Value::Nil => return Ok(Vec::new()),
@@ -218,18 +212,8 @@ impl Args {
         };
         let mut headers = Vec::new();
         for pair in table.pairs::<Value, Value>() {
-            match pair? {
-                (Value::String(name), Value::String(value)) => {
-                    headers.push((name.to_string_lossy(), value.to_string_lossy()));
-                }
-                (name, value) => {
-                    let name = name.to_string()?;
-                    return Err(format!(
-                        "bad header '{name}' (string expected, got {})",
-                        value.type_name()
-                    )
-                    .into());
-                }
+            if let (Value::String(name), Value::String(value)) = pair? {
+                headers.push((name.to_string_lossy(), value.to_string_lossy()));
             }
         }
         Ok(headers)

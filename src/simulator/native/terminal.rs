@@ -22,7 +22,7 @@ fn colour(args: &Args, n: usize) -> Result<u8, Problem> {
 }
 
 fn rgb(colour: u32) -> (f64, f64, f64) {
-    let part = |shift: u32| f64::from((colour >> shift) & 0xff) / 255.0;
+    let part = |shift: u32| f64::from(((colour >> shift) & 0xff) as f32 / 255.0);
     (part(16), part(8), part(0))
 }
 

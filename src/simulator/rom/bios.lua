@@ -7,10 +7,14 @@ local system = native.os
 _HOST = system.host
 _CC_DEFAULT_SETTINGS = ""
 
+-- APIs that the game has in Java: no error and no traceback shows their lines.
+local hidden = {}
+for _, name in ipairs { "time", "fs", "redstone", "handles", "devices" } do hidden["apis/" .. name .. ".lua"] = true end
+
 --- Loads an embedded file with `_G` around it.
 local function embedded(path, ...)
   local source = native.files[path] or error("the simulator has no file " .. path, 0)
-  return assert(load(source, "@/rom/" .. path, "t", _ENV))(...)
+  return assert(load(source, hidden[path] and "=[native]" or "@/rom/" .. path, "t", _ENV))(...)
 end
 
 native.embedded = embedded
@@ -39,11 +43,7 @@ function os.getComputerID() return system.id end
 os.computerID = os.getComputerID
 os.getComputerLabel = system.getLabel
 os.computerLabel = system.getLabel
-
-function os.setComputerLabel(label)
-  expect(1, label, "string", "nil")
-  system.setLabel(label)
-end
+os.setComputerLabel = system.setLabel
 
 os.queueEvent = system.queueEvent
 os.startTimer = system.startTimer
@@ -92,15 +92,9 @@ function os.loadAPI(path)
   local name = fs.getName(path):gsub("%.lua$", "")
   local environment = setmetatable({}, { __index = _G })
   local chunk, problem = loadfile(path, nil, environment)
-  if not chunk then
-    printError(problem)
-    return false
-  end
+  if not chunk then error("Failed to load API " .. name .. " due to " .. problem, 1) end
   local ok, failure = pcall(chunk)
-  if not ok then
-    printError("Failed to load API " .. name .. " due to " .. tostring(failure))
-    return false
-  end
+  if not ok then error("Failed to load API " .. name .. " due to " .. tostring(failure), 1) end
   local api = {}
   for key, value in pairs(environment) do
     if key ~= "_ENV" then api[key] = value end
@@ -211,7 +205,7 @@ end
 
 for _, name in ipairs {
   "colors", "term", "keys", "fs", "io", "read", "utf8", "textutils", "json", "settings", "window", "parallel",
-  "peripherals", "vector", "http", "devices",
+  "peripherals", "redstone", "vector", "handles", "http", "devices",
 } do
   embedded("apis/" .. name .. ".lua", native)
 end

@@ -1,31 +1,42 @@
--- Lifts the native functions, and makes Lua's own library what the game's is. Runs before everything else.
+-- Makes Lua's own library what the game's is. Runs before everything else.
 -- Functions of this chunk stand for native ones: tracebacks leave them out.
 -- luacheck: globals coroutine string table math debug
 
 local native = ...
 
-local error, type, select, tostring = error, type, select, tostring
+local type, select, tostring = type, select, tostring
 local rawget, setmetatable, unpack = rawget, setmetatable, table.unpack
 
----------------------------------------------------------------- native functions raise errors with a position
+local language = native.language
+local describe, place = language.describe, language.place
 
-local function check(ok, ...)
-  if ok then return ... end
-  error((...), 2)
+-- Lua's own: `raise` for an error that is under way already, which gets no position again.
+local raise, plain_pcall = error, pcall
+
+do
+  local lift_with = language.lift
+  function language.lift(f) return lift_with(f, plain_pcall) end
 end
 
-local function lift(f)
-  return function(...) return check(f(...)) end
-end
+local lift = language.lift
 
-for _, section in pairs(native) do
-  for name, value in pairs(section) do
-    if type(value) == "function" then section[name] = lift(value) end
+---------------------------------------------------------------- errors, with the position of what a program sees
+
+-- For this chunk and its like; programs have Lua's own.
+local function error(message) raise(place() .. message, 0) end
+
+native.error = error
+
+--- Checks an argument of a function that stands for a native one.
+function native.check(index, value, wanted, optional)
+  if type(value) ~= wanted and not (optional and value == nil) then
+    error(("bad argument #%d (%s expected, got %s)"):format(index, wanted, type(value)))
   end
 end
 
-local language = native.language
-local describe = language.describe
+local function need(...)
+  if select("#", ...) == 0 then error("bad argument #1 (value expected)") end
+end
 
 ---------------------------------------------------------------- errors of the host become strings, or pass
 
@@ -35,23 +46,30 @@ local function settle(ok, ...)
   local problem = ...
   if type(problem) == "userdata" then
     local halts, text = describe(problem)
-    if halts then error(problem, 0) end
+    if halts then raise(problem, 0) end
     if text then return false, text end
+  elseif type(problem) == "string" then
+    -- A level that fell on one of the functions here.
+    return false, (problem:gsub("^%[native%]:%d+: ", ""))
   end
   return false, ...
 end
 
 do
   local pcall = pcall
-  function _G.pcall(...) return settle(pcall(...)) end
+  function _G.pcall(...)
+    need(...)
+    return settle(pcall(...))
+  end
 end
 
 local guarded_xpcall = xpcall
 
 do
   local xpcall = xpcall
-  function _G.xpcall(f, handler, ...)
-    local function guarded(problem)
+  --- A handler that sees texts where the host raised an error, and nothing of one that ends the machine.
+  local function guard(handler)
+    return function(problem)
       if type(problem) == "userdata" then
         local halts, text = describe(problem)
         if halts then return problem end
@@ -59,7 +77,13 @@ do
       end
       return handler(problem)
     end
-    return settle(xpcall(f, guarded, ...))
+  end
+
+  function _G.xpcall(...)
+    need(...)
+    if select("#", ...) < 2 then error("bad argument #2 (value expected)") end
+    local f, handler = ...
+    return settle(xpcall(f, guard(handler), select(3, ...)))
   end
 end
 
@@ -82,21 +106,30 @@ do
 
   local function finish(ok, ...)
     if ok then return ... end
-    error((...), 0)
+    raise((...), 0)
   end
 
   function coroutine.create(f)
     if type(f) ~= "function" then
-      error("bad argument #1 (function expected, got " .. type(f) .. ")", 2)
+      error("bad argument (function expected, got " .. type(f) .. ")")
     end
     return create(function(...) return finish(guarded_xpcall(f, note_death, ...)) end)
   end
 
-  function coroutine.resume(...) return settle(resume(...)) end
+  function coroutine.resume(thread, ...)
+    if type(thread) ~= "thread" then
+      error("bad argument (thread expected, got " .. type(thread) .. ")")
+    end
+    return settle(resume(thread, ...))
+  end
+
+  coroutine.create = lift(coroutine.create)
+
+  function coroutine.isyieldable() return select(2, running()) == false end
 
   local function pass_on(ok, ...)
     if ok then return ... end
-    error((...), 0)
+    raise((...), 0)
   end
 
   function coroutine.wrap(f)
@@ -111,8 +144,9 @@ do
   local load = load
 
   function _G.load(chunk, name, mode, ...)
+    if type(chunk) == "number" then chunk = tostring(chunk) end
     if type(chunk) ~= "string" and type(chunk) ~= "function" then
-      error("bad argument #1 (function expected, got " .. type(chunk) .. ")", 2)
+      error("bad argument #1 (function expected, got " .. type(chunk) .. ")")
     end
     if mode ~= nil and not tostring(mode):find("t", 1, true) then
       return nil, "attempt to load a text chunk (mode is '" .. tostring(mode) .. "')"
@@ -127,7 +161,7 @@ do
 
   function _G.loadstring(text, name)
     if type(text) ~= "string" then
-      error("bad argument #1 (string expected, got " .. type(text) .. ")", 2)
+      error("bad argument #1 (string expected, got " .. type(text) .. ")")
     end
     return _G.load(text, name)
   end
@@ -141,9 +175,9 @@ do
     if f == nil then f = default end
     if type(f) == "number" then
       if f == 0 then return nil end
-      return function_at(f) or error("bad argument #1 (invalid level)", 3)
+      return function_at(f) or error("bad argument #1 (invalid level)")
     end
-    if type(f) ~= "function" then error("bad argument #1 (number expected, got " .. type(f) .. ")", 3) end
+    if type(f) ~= "function" then error("bad argument #1 (number expected, got " .. type(f) .. ")") end
     return f
   end
 
@@ -154,14 +188,20 @@ do
 
   function _G.setfenv(f, environment)
     if type(environment) ~= "table" then
-      error("bad argument #2 (table expected, got " .. type(environment) .. ")", 2)
+      error("bad argument #2 (table expected, got " .. type(environment) .. ")")
     end
     local found = target(f, 1)
     if found then language.setfenv(found, environment) end
     return found
   end
 
-  local debug = {}
+  -- Which letter of its second argument asks `getinfo` for what.
+  local info_fields = {
+    S = "source short_src what linedefined lastlinedefined", l = "currentline", n = "name namewhat", f = "func",
+    t = "istailcall", u = "nups nparams isvararg",
+  }
+
+  local debug = { getfenv = getfenv, setfenv = setfenv }
 
   function debug.traceback(...)
     local thread, message, level = ...
@@ -187,11 +227,19 @@ do
       thread, f, what = nil, ...
     end
     if what ~= nil and type(what) ~= "string" then
-      error("bad argument #2 (string expected, got " .. type(what) .. ")", 2)
+      error("bad argument #2 (string expected, got " .. type(what) .. ")")
     end
     if thread and thread ~= coroutine.running() then return nil end
-    if f == 0 then return { what = "C", short_src = "[C]", source = "=[C]", currentline = -1 } end
-    return getinfo(f)
+    local info = { what = "C", short_src = "[C]", source = "=[C]", currentline = -1 }
+    if f ~= 0 then info = getinfo(f) end
+    if info and what then
+      for letter, fields in pairs(info_fields) do
+        if not what:find(letter, 1, true) then
+          for field in fields:gmatch("%S+") do info[field] = nil end
+        end
+      end
+    end
+    return info
   end
 
   _G.debug = debug
@@ -200,7 +248,26 @@ end
 ---------------------------------------------------------------- what the game's Lua has, and what it has not
 
 _G.collectgarbage, _G.dofile, _G.loadfile, _G.print, _G.module = nil, nil, nil, nil, nil
-string.dump = nil
+string.dump = lift(function() error("unable to dump given function") end)
+string.gfind = string.gmatch
+math.mod = math.fmod
+function table.getn(t) return #t end
+function table.foreach(t, f)
+  for key, value in pairs(t) do
+    local result = f(key, value)
+    if result ~= nil then return result end
+  end
+end
+function table.foreachi(t, f)
+  for n, value in ipairs(t) do
+    local result = f(n, value)
+    if result ~= nil then return result end
+  end
+end
+_G.bit = {
+  band = bit32.band, bor = bit32.bor, bxor = bit32.bxor, bnot = bit32.bnot,
+  blshift = bit32.lshift, brshift = bit32.arshift, blogic_rshift = bit32.rshift,
+}
 _G.unpack = _G.unpack or unpack
 math.random, math.randomseed = native.random.random, native.random.randomseed
 math.log10 = math.log10 or function(x) return math.log(x, 10) end
@@ -215,14 +282,17 @@ end
 
 do
   -- The game writes every whole number in full, where C's Lua goes over to an exponent.
-  local tostring, floor, abs, format = tostring, math.floor, math.abs, string.format
+  local floor, abs, format = math.floor, math.abs, string.format
 
   function _G.tostring(...)
     local value = ...
-    if type(value) == "number" and abs(value) >= 1e14 and abs(value) < 2 ^ 63 and floor(value) == value then
-      return format("%d", value)
+    if type(value) == "number" then
+      if value ~= value then return "nan" end
+      if value == 0 then return "0" end
+      if abs(value) >= 1e14 and abs(value) < 2 ^ 63 and floor(value) == value then return format("%d", value) end
     end
-    return tostring(...)
+    need(...)
+    return tostring(value)
   end
 end
 
@@ -233,12 +303,12 @@ if at_least(1, 91) then
 end
 
 if at_least(1, 109) then
-  function table.move(from, first, last, place, to)
+  function table.move(from, first, last, start, to)
     to = to or from
-    if place > first and place <= last and from == to then
-      for i = last - first, 0, -1 do to[place + i] = from[first + i] end
+    if start > first and start <= last and from == to then
+      for i = last - first, 0, -1 do to[start + i] = from[first + i] end
     else
-      for i = 0, last - first do to[place + i] = from[first + i] end
+      for i = 0, last - first do to[start + i] = from[first + i] end
     end
     return to
   end
@@ -250,12 +320,12 @@ end
 function native.missing(api, table_, names)
   for name in names:gmatch("%S+") do
     if rawget(table_, name) == nil then
-      table_[name] = function()
-        error("the simulated computer has no '" .. api .. "." .. name .. "' yet", 2)
-      end
+      table_[name] = lift(function()
+        error("the simulated computer has no '" .. api .. "." .. name .. "' yet")
+      end)
     end
   end
 end
 
 native.missing("debug", _G.debug, "sethook gethook getlocal setlocal getupvalue setupvalue upvalueid upvaluejoin"
-  .. " getregistry getmetatable setmetatable getuservalue setuservalue")
+  .. " getregistry getmetatable setmetatable debug")

@@ -105,8 +105,8 @@ fn files_are_read_and_written_as_the_game_does() {
             "nil /no/such: No such file",
             "nil /rom/x: Access denied",
             "nil /rom: Not a file",
-            "false Unsupported mode",
-            "false attempt to use a closed file",
+            "false /test.lua:1: Unsupported mode",
+            "false /test.lua:1: attempt to use a closed file",
             "one two",
             "233",
             "nil",
@@ -114,7 +114,7 @@ fn files_are_read_and_written_as_the_game_does() {
             "10 nil",
             "10",
             "d/a.txt",
-            "false /nope: Not a directory",
+            "false /test.lua:1: /nope: No such file",
             "true 1000000",
             "b/c a",
         ]
@@ -227,6 +227,7 @@ fn each_kind_has_its_size_and_its_api() {
 fn a_turtle_waits_for_the_animation_of_the_move_before() {
     let options = ComputerOptions {
         kind: Kind::Turtle,
+        clock_speed: 1.0,
         ..fast()
     };
     let said = run_on(

@@ -2,7 +2,8 @@
 -- luacheck: globals turtle pocket commands paintutils help os
 
 local native = ...
-local system, expect, at_least = native.os, native.expect, native.os.atLeast
+local error = native.error
+local system, check, lift, at_least = native.os, native.check, native.language.lift, native.os.atLeast
 
 --- Waits until the game has carried an action out; false if too many wait already.
 local function carried_out(ticks)
@@ -19,10 +20,10 @@ if system.kind == "turtle" then
   local selected, fuel = 1, 0
   local slots = {}
 
-  local function slot_of(slot, level)
+  local function slot_of(slot)
     if slot == nil then return selected end
-    expect(1, slot, "number")
-    if slot < 1 or slot > 16 then error("Slot number " .. slot .. " out of range", level or 3) end
+    check(1, slot, "number")
+    if slot < 1 or slot > 16 then error("Slot number " .. slot .. " out of range") end
     return math.floor(slot)
   end
 
@@ -57,7 +58,7 @@ if system.kind == "turtle" then
   end
 
   function turtle.select(slot)
-    expect(1, slot, "number")
+    check(1, slot, "number")
     selected = slot_of(slot)
     return true
   end
@@ -81,6 +82,12 @@ if system.kind == "turtle" then
   end)
   turtle.compareTo = action(0, function(slot) return slots[selected] == slots[slot_of(slot)] end)
 
+  for _, name in ipairs {
+    "select", "getSelectedSlot", "getItemCount", "getItemSpace", "getItemDetail", "getFuelLevel", "getFuelLimit",
+  } do
+    turtle[name] = lift(turtle[name])
+  end
+
   native.missing("turtle", turtle, "equipLeft equipRight craft")
   if at_least(1, 116) then native.missing("turtle", turtle, "getEquippedLeft getEquippedRight") end
 elseif system.kind == "pocket" then
@@ -92,7 +99,7 @@ elseif system.kind == "command" then
   commands = {}
 
   function commands.exec(command)
-    expect(1, command, "string")
+    check(1, command, "string")
     sleep(0)
     return false, { "Unknown command" }, 0
   end

@@ -2,7 +2,7 @@
 -- luacheck: globals fs
 
 local native = ...
-local disk, expect, at_least = native.fs, native.expect, native.os.atLeast
+local disk, check, lift, at_least = native.fs, native.check, native.language.lift, native.os.atLeast
 
 fs = {}
 
@@ -15,11 +15,11 @@ end
 
 --- Joins parts to a path without `.` and `..`; unlike the others it may lead out of the disk.
 function fs.combine(path, ...)
-  expect(1, path, "string")
+  check(1, path, "string")
   local joined = { path }
   for n = 1, select("#", ...) do
     local part = select(n, ...)
-    expect(n + 1, part, "string")
+    check(n + 1, part, "string")
     if part ~= "" then joined[#joined + 1] = part end
   end
   local parts = {}
@@ -35,26 +35,26 @@ function fs.combine(path, ...)
 end
 
 function fs.getName(path)
-  expect(1, path, "string")
+  check(1, path, "string")
   local clean = fs.combine(path)
   return clean == "" and "root" or clean:match("[^/]+$")
 end
 
 function fs.getDir(path)
-  expect(1, path, "string")
+  check(1, path, "string")
   local clean = fs.combine(path)
   if clean == "" then return ".." end
   return clean:match("^(.*)/[^/]+$") or ""
 end
 
 function fs.isDriveRoot(path)
-  expect(1, path, "string")
+  check(1, path, "string")
   local clean = fs.combine(path)
   return clean == "" or clean == "rom"
 end
 
 function fs.find(pattern)
-  expect(1, pattern, "string")
+  check(1, pattern, "string")
   local clean = fs.combine(pattern)
   local question = at_least(1, 106)
   local matcher = "^" .. clean:gsub("[%^%$%(%)%%%.%[%]%*%+%-%?]", function(letter)
@@ -75,13 +75,13 @@ local function wrap(handle, binary, readable, writable)
   local raw = at_least(1, 109)
   if readable then
     function file.read(count)
-      expect(1, count, "number", "nil")
+      check(1, count, "number", true)
       if binary and count == nil then return disk.handleReadByte(handle) end
       return disk.handleRead(handle, count or 1)
     end
     function file.readAll() return disk.handleReadAll(handle) end
     function file.readLine(keep)
-      expect(1, keep, "boolean", "nil")
+      check(1, keep, "boolean", true)
       return disk.handleReadLine(handle, keep or false)
     end
   end
@@ -90,7 +90,6 @@ local function wrap(handle, binary, readable, writable)
       if type(text) == "number" and binary then
         return disk.handleWrite(handle, string.char(text % 256))
       end
-      if binary and not raw then expect(1, text, "string", "number") end
       return disk.handleWrite(handle, tostring(text))
     end
     function file.flush() return disk.handleFlush(handle) end
@@ -100,27 +99,27 @@ local function wrap(handle, binary, readable, writable)
   end
   if binary or raw then
     function file.seek(whence, offset)
-      expect(1, whence, "string", "nil")
-      expect(2, offset, "number", "nil")
+      check(1, whence, "string", true)
+      check(2, offset, "number", true)
       return disk.handleSeek(handle, whence, offset)
     end
   end
   function file.close() return disk.handleClose(handle) end
+  for name, method in pairs(file) do file[name] = lift(method) end
   return file
 end
 
 function fs.open(path, mode)
-  expect(1, path, "string")
-  expect(2, mode, "string")
-  local ok, handle, binary, readable, writable = pcall(disk.open, path, mode)
-  if not ok then error(handle, 2) end
+  check(1, path, "string")
+  check(2, mode, "string")
+  local handle, binary, readable, writable = disk.open(path, mode)
   if not handle then return nil, binary end
   return wrap(handle, binary, readable, writable)
 end
 
 function fs.complete(partial, location, include_files, include_folders)
-  expect(1, partial, "string")
-  expect(2, location, "string")
+  check(1, partial, "string")
+  check(2, location, "string")
   if type(include_files) == "table" then
     include_folders, include_files = include_files.include_dirs, include_files.include_files
   end
@@ -146,4 +145,8 @@ function fs.complete(partial, location, include_files, include_folders)
     end
   end
   return found
+end
+
+for name, f in pairs(fs) do
+  if f ~= disk[name] then fs[name] = lift(f) end
 end

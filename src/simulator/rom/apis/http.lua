@@ -3,116 +3,28 @@
 
 local native = ...
 local web, expect, at_least = native.http, native.expect, native.os.atLeast
-local field = native.embedded("modules/main/cc/expect.lua").field
 
 if not web.enabled then return end
 
 http = {}
 
----------------------------------------------------------------- handles
-
---- A response as programs use it: like a file open for reading, with its status and headers.
-native.language.keep("wrap_response", function(response)
-  local status, reason, headers, body = web.response(response)
-  local at, open = 1, true
-  local handle = {}
-
-  local function check_open()
-    if not open then error("attempt to use a closed file", 3) end
-  end
-
-  function handle.getResponseCode() return status, reason end
-
-  function handle.getResponseHeaders() return headers end
-
-  function handle.readAll()
-    check_open()
-    local rest = body:sub(at)
-    at = #body + 1
-    return rest
-  end
-
-  function handle.readLine(keep)
-    check_open()
-    if at > #body then return nil end
-    local line, ending = body:match("^([^\n]*)(\n?)", at)
-    at = at + #line + #ending
-    if keep then return line .. ending end
-    return (line:gsub("\r$", ""))
-  end
-
-  function handle.read(count)
-    check_open()
-    if at > #body then return nil end
-    local part = body:sub(at, at + (count or 1) - 1)
-    at = at + #part
-    return part
-  end
-
-  function handle.seek(whence, offset)
-    check_open()
-    local base = ({ set = 0, cur = at - 1, ["end"] = #body })[whence or "cur"]
-    local place = base + (offset or 0)
-    if place < 0 then return nil, "Position is negative" end
-    at = place + 1
-    return place
-  end
-
-  function handle.close()
-    check_open()
-    open = false
-  end
-
-  return handle
-end)
-
---- A socket as programs use it: a table of functions, called with a dot.
-native.language.keep("wrap_socket", function(socket)
-  local url = web.socketURL(socket)
-  local handle = {}
-
-  function handle.send(message, binary)
-    return web.socketSend(socket, message, binary)
-  end
-
-  function handle.close()
-    return web.socketClose(socket)
-  end
-
-  function handle.receive(timeout)
-    expect(1, timeout, "number", "nil")
-    if not web.socketIsOpen(socket) then error("attempt to use a closed file", 2) end
-    local timer = timeout and os.startTimer(timeout)
-    while true do
-      local event, first, second, third = coroutine.yield()
-      if event == "terminate" then error("Terminated", 0) end
-      if event == "websocket_message" and first == url then
-        if timer and at_least(1, 114) then os.cancelTimer(timer) end
-        return second, third
-      elseif event == "websocket_closed" and first == url and not web.socketIsOpen(socket) then
-        return nil
-      elseif event == "timer" and first == timer and timer then
-        return nil
-      end
-    end
-  end
-
-  if at_least(1, 117) then
-    function handle.getResponseHeaders() return web.socketHeaders(socket) end
-  end
-
-  return handle
-end)
-
 ---------------------------------------------------------------- requests
 
-local function checked_options(options, body_allowed)
+--- Checks a field of a table of options for the function that was called with it.
+local function field(options, name, wanted, optional)
+  local value = options[name]
+  if type(value) ~= wanted and not (optional and value == nil) then
+    error(("bad field '%s' (%s expected, got %s)"):format(name, wanted, type(value)), 4)
+  end
+end
+
+local function checked_options(options)
   field(options, "url", "string")
-  field(options, "body", "string", body_allowed and "nil" or "nil")
-  field(options, "headers", "table", "nil")
-  field(options, "method", "string", "nil")
-  field(options, "redirect", "boolean", "nil")
-  field(options, "timeout", "number", "nil")
+  field(options, "body", "string", true)
+  field(options, "headers", "table", true)
+  field(options, "method", "string", true)
+  field(options, "redirect", "boolean", true)
+  field(options, "timeout", "number", true)
   return options
 end
 
@@ -190,18 +102,22 @@ end
 
 --- The URL, headers and timeout of either form of call.
 local function arguments(url, headers)
-  if type(url) == "table" and at_least(1, 105) then
-    field(url, "url", "string")
-    field(url, "headers", "table", "nil")
-    field(url, "timeout", "number", "nil")
-    return url.url, url.headers, url.timeout
-  end
-  expect(1, url, "string")
-  expect(2, headers, "table", "nil")
-  return url, headers
+  if type(url) ~= "table" then return url, headers end
+  field(url, "url", "string")
+  field(url, "headers", "table", true)
+  field(url, "timeout", "number", true)
+  return url.url, url.headers, url.timeout
+end
+
+local function is_table_form(url)
+  return type(url) == "table" and at_least(1, 105)
 end
 
 function http.websocketAsync(url, headers)
+  if not is_table_form(url) then
+    expect(1, url, "string")
+    expect(2, headers, "table", "nil")
+  end
   local to, with, timeout = arguments(url, headers)
   local began, problem = web.websocket(to, with, timeout)
   if not began then os.queueEvent("websocket_failure", to, problem) end
@@ -209,6 +125,10 @@ function http.websocketAsync(url, headers)
 end
 
 function http.websocket(url, headers)
+  if not is_table_form(url) then
+    expect(1, url, "string")
+    expect(2, headers, "table", "nil")
+  end
   local to, with, timeout = arguments(url, headers)
   local began, problem = web.websocket(to, with, timeout)
   if not began then return false, problem end

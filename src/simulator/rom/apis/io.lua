@@ -136,6 +136,8 @@ function io.output(file)
   return output
 end
 
+function io.flush() return output:flush() end
+
 function io.read(...) return input:read(...) end
 function io.write(...) return output:write(...) end
 function io.close(file) return (file or output):close() end

@@ -1,6 +1,6 @@
 -- textutils.serialiseJSON and unserialiseJSON, with their quirks: bytes over 127 become \u00XX, and come back as
 -- UTF-8; NaN and infinities are written as words; mixed tables lose their numeric keys.
--- luacheck: globals textutils
+-- luacheck: globals textutils utf8
 
 local native = ...
 local expect, at_least = native.expect, native.os.atLeast
@@ -22,9 +22,21 @@ local short = {
 local function quoted(text, options)
   if not at_least(1, 91) then return ("%q"):format(text) end
   if options.unicode_strings then
-    return '"' .. text:gsub('[%c"\\]', function(letter)
-      return short[letter] or ("\\u%04x"):format(letter:byte())
-    end) .. '"'
+    local parts = {}
+    for _, point in utf8.codes(text) do
+      local letter = point < 128 and string.char(point)
+      if letter and letter:find('[^%c"\\]') then
+        parts[#parts + 1] = letter
+      elseif letter and short[letter] then
+        parts[#parts + 1] = short[letter]
+      elseif point < 0x10000 then
+        parts[#parts + 1] = ("\\u%04X"):format(point)
+      else
+        point = point - 0x10000
+        parts[#parts + 1] = ("\\u%04X\\u%04X"):format(0xd800 + math.floor(point / 1024), 0xdc00 + point % 1024)
+      end
+    end
+    return '"' .. table.concat(parts) .. '"'
   end
   return '"' .. text:gsub('[%z\1-\31"\\\127-\255]', function(letter)
     return short[letter] or ("\\u%04X"):format(letter:byte())

@@ -1,5 +1,5 @@
--- peripheral, rednet, disk, gps, redstone: nothing is attached to a simulated computer.
--- luacheck: globals peripheral rednet disk gps redstone rs
+-- peripheral, rednet, disk, gps: nothing is attached to a simulated computer.
+-- luacheck: globals peripheral rednet disk gps
 
 local native = ...
 local expect, at_least = native.expect, native.os.atLeast
@@ -15,6 +15,7 @@ end
 
 function peripheral.getType(subject)
   expect(1, subject, "string", "table")
+  if type(subject) == "table" then error("bad argument #1 (table is not a peripheral)", 2) end
   return nil
 end
 
@@ -99,14 +100,13 @@ function rednet.unhost(protocol) expect(1, protocol, "string") end
 
 function rednet.lookup(protocol)
   expect(1, protocol, "string")
-  return nil
 end
 
 function rednet.run()
   while true do os.pullEventRaw("modem_message") end
 end
 
----------------------------------------------------------------- disk drives, satellites, redstone
+---------------------------------------------------------------- disk drives, satellites
 
 disk = {}
 for name, answer in pairs { isPresent = false, hasData = false, hasAudio = false } do
@@ -118,7 +118,10 @@ end
 for _, name in ipairs {
   "getLabel", "setLabel", "getMountPath", "getAudioTitle", "playAudio", "stopAudio", "eject", "getID",
 } do
-  disk[name] = function(side) expect(1, side, "string", name == "stopAudio" and "nil" or nil) end
+  disk[name] = function(side)
+    expect(1, side, "string", name == "stopAudio" and "nil" or nil)
+    return nil
+  end
 end
 
 gps = { CHANNEL_GPS = 65534 }
@@ -129,49 +132,3 @@ function gps.locate(timeout, debugging)
   if debugging then print("No wireless modem attached") end
   return nil
 end
-
-local sides = { "top", "bottom", "left", "right", "front", "back" }
-local outputs = {}
-
-local function side_of(side)
-  expect(1, side, "string")
-  for _, known in ipairs(sides) do
-    if side == known then return side end
-  end
-  error("bad argument #1 (unknown option " .. side .. ")", 3)
-end
-
-redstone = {}
-
-function redstone.getSides() return { table.unpack(sides) } end
-
-function redstone.getInput(side) return side_of(side) == nil end
-
-function redstone.getOutput(side) return (outputs[side_of(side)] or 0) > 0 end
-
-function redstone.setOutput(side, on)
-  expect(2, on, "boolean")
-  outputs[side_of(side)] = on and 15 or 0
-end
-
-function redstone.getAnalogInput(side) return side_of(side) and 0 end
-
-function redstone.getAnalogOutput(side) return outputs[side_of(side)] or 0 end
-
-function redstone.setAnalogOutput(side, level)
-  expect(2, level, "number")
-  if level < 0 or level > 15 then error("Expected number in range 0-15", 2) end
-  outputs[side_of(side)] = level
-end
-
-redstone.getAnalogueInput, redstone.getAnalogueOutput = redstone.getAnalogInput, redstone.getAnalogOutput
-redstone.setAnalogueOutput = redstone.setAnalogOutput
-
-function redstone.getBundledInput(side) return side_of(side) and 0 end
-
-function redstone.getBundledOutput(side) return side_of(side) and 0 end
-
-function redstone.testBundledInput(side) return side_of(side) == nil end
-
-native.missing("redstone", redstone, "setBundledOutput")
-rs = redstone

@@ -29,11 +29,13 @@ function term.current() return target end
 
 function term.native() return screen end
 
+local native_colour = screen.nativePaletteColour
+screen.nativePaletteColour, screen.nativePaletteColor = nil, nil
+
 for name, method in pairs(screen) do
   if type(method) == "function" and term[name] == nil then
     term[name] = function(...) return target[name](...) end
   end
 end
 
-term.nativePaletteColour = screen.nativePaletteColour
-term.nativePaletteColor = screen.nativePaletteColour
+term.nativePaletteColour, term.nativePaletteColor = native_colour, native_colour

@@ -96,7 +96,7 @@ for word in ([[and break do else elseif end false for function if in local nil n
 end
 
 local function quoted(text)
-  return (("%q"):format(text):gsub("\\\n", "\\n"):gsub("\r", "\\r"):gsub("%z", "\\0"))
+  return ("%q"):format(text)
 end
 
 local function serialise(value, seen, indent, options, path)

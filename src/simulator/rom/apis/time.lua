@@ -2,7 +2,8 @@
 -- luacheck: globals os
 
 local native = ...
-local system, expect = native.os, native.expect
+local error = native.error
+local system, check, lift = native.os, native.check, native.language.lift
 
 local DAY_SECONDS = 86400
 
@@ -46,15 +47,15 @@ end
 local function locale_of(value)
   local locale = tostring(value or "ingame"):lower()
   if locale == "ingame" or locale == "utc" or locale == "local" then return locale end
-  error("Unsupported operation", 3)
+  error("Unsupported operation")
 end
 
 --- The hour of the world or of the real day; or the seconds since 1970 of a table of date fields.
 function os.time(when)
-  expect(1, when, "string", "table", "nil")
+  if type(when) ~= "table" then check(1, when, "string", true) end
   if type(when) == "table" then
     for _, name in ipairs { "year", "month", "day" } do
-      if when[name] == nil then error("field \"" .. name .. "\" missing in date table", 2) end
+      if when[name] == nil then error("field \"" .. name .. "\" missing in date table") end
     end
     return days_from_date(when.year, when.month, when.day) * DAY_SECONDS
       + (when.hour or 12) * 3600 + (when.min or 0) * 60 + (when.sec or 0)
@@ -64,13 +65,13 @@ function os.time(when)
 end
 
 function os.day(when)
-  expect(1, when, "string", "nil")
+  check(1, when, "string", true)
   if locale_of(when) == "ingame" then return system.day() end
   return math.floor(system.epoch() / 1000 / DAY_SECONDS)
 end
 
 function os.epoch(when)
-  expect(1, when, "string", "nil")
+  check(1, when, "string", true)
   if when == "nano" then return math.floor(system.epoch() * 1e6) end
   if locale_of(when) == "ingame" then
     return (system.day() * DAY_SECONDS + system.time() * 3600) * 1000
@@ -111,7 +112,9 @@ directives = {
   S = function(t) return two(t.sec) end,
   t = function() return "\t" end,
   T = function(t) return ("%02d:%02d:%02d"):format(t.hour, t.min, t.sec) end,
+  U = function(t) return two(math.floor((t.yday + 6 - (t.wday - 1)) / 7)) end,
   u = function(t) return tostring((t.wday + 5) % 7 + 1) end,
+  W = function(t) return two(math.floor((t.yday + 6 - (t.wday + 5) % 7) / 7)) end,
   w = function(t) return tostring(t.wday - 1) end,
   y = function(t) return two(t.year % 100) end,
   Y = function(t) return tostring(t.year) end,
@@ -122,14 +125,16 @@ directives = {
 directives.h, directives.x, directives.X = directives.b, directives.D, directives.T
 
 function os.date(format, seconds)
-  expect(1, format, "string", "nil")
-  expect(2, seconds, "number", "nil")
+  check(1, format, "string", true)
+  check(2, seconds, "number", true)
   local at = fields(seconds or math.floor(system.epoch() / 1000))
   format = (format or "%c"):gsub("^!", "")
   if format:sub(1, 2) == "*t" then return at end
   return (format:gsub("%%(.?)", function(letter)
     local directive = directives[letter]
-    if not directive then error("bad argument #1 (invalid conversion specifier '%" .. letter .. "')", 0) end
+    if not directive then error("bad argument #1: invalid conversion specifier '%" .. letter .. "'") end
     return directive(at)
   end))
 end
+
+for _, name in ipairs { "time", "day", "epoch", "date" } do os[name] = lift(os[name]) end

@@ -9,9 +9,14 @@ window = {}
 local blit_of = {}
 for n = 0, 15 do blit_of[2 ^ n] = ("%x"):format(n) end
 
+--- The one of the sixteen colours that a number stands for: its highest bit.
 local function checked(colour)
-  if type(colour) ~= "number" then expect(1, colour, "number") end
-  return blit_of[colour] or error("Invalid color (got " .. tostring(colour) .. ")", 3)
+  if type(colour) ~= "number" then
+    error("bad argument #1 (number expected, got " .. type(colour) .. ")", 3)
+  end
+  local place = colour >= 1 and select(2, math.frexp(colour)) - 1 or -1
+  if place < 0 or place > 15 then error("Colour out of range", 3) end
+  return 2 ^ place
 end
 
 function window.create(parent, left, top, width, height, visible)
@@ -74,6 +79,9 @@ function window.create(parent, left, top, width, height, visible)
   end
 
   function self.write(text)
+    if type(text) ~= "string" and type(text) ~= "number" then
+      error("bad argument (string expected, got " .. type(text) .. ")", 1)
+    end
     text = tostring(text)
     put(text, blit_of[text_colour]:rep(#text), blit_of[back_colour]:rep(#text))
   end
@@ -123,14 +131,13 @@ function window.create(parent, left, top, width, height, visible)
   function self.isColour() return parent.isColour() end
 
   function self.setTextColour(colour)
-    checked(colour)
+    colour = checked(colour)
     text_colour = colour
     if visible then parent.setTextColour(colour) end
   end
 
   function self.setBackgroundColour(colour)
-    checked(colour)
-    back_colour = colour
+    back_colour = checked(colour)
   end
 
   function self.getTextColour() return text_colour end
@@ -138,7 +145,7 @@ function window.create(parent, left, top, width, height, visible)
   function self.getBackgroundColour() return back_colour end
 
   function self.setPaletteColour(colour, r, g, b)
-    checked(colour)
+    colour = checked(colour)
     if g == nil and b == nil then
       expect(2, r, "number")
       palette[colour] = { colours.unpackRGB(r) }
@@ -152,12 +159,15 @@ function window.create(parent, left, top, width, height, visible)
   end
 
   function self.getPaletteColour(colour)
-    checked(colour)
+    colour = checked(colour)
     return table.unpack(palette[colour])
   end
 
-  for name, method in pairs(self) do
-    if name:find("Colour") then self[name:gsub("Colour", "Color")] = method end
+  for _, name in ipairs {
+    "isColour", "setTextColour", "setBackgroundColour", "getTextColour", "getBackgroundColour", "setPaletteColour",
+    "getPaletteColour",
+  } do
+    self[(name:gsub("Colour", "Color"))] = self[name]
   end
 
   function self.getSize() return width, height end

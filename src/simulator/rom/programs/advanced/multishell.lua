@@ -10,10 +10,10 @@ local tabs = {}
 local focus, previous_focus, running
 local bar_shown = false
 
--- From 1.104, and in 1.101.3, a tab's window has no getLine.
+-- From 1.104, and in 1.101.3, a tab's program gets what the native terminal can do, and no getLine.
 local minor, patch = _HOST:match("ComputerCraft 1%.(%d+)%.(%d+)")
 minor, patch = tonumber(minor), tonumber(patch)
-local hides_get_line = minor >= 104 or minor == 101 and patch >= 3
+local hides_window = minor >= 104 or minor == 101 and patch >= 3
 
 -- What only the tab in front gets.
 local player_input = {
@@ -54,9 +54,11 @@ local function launch(focused, environment, path, ...)
   local n = #tabs + 1
   local tab = { title = fs.getName(path) }
   tab.window = window.create(parent, 1, bar_shown and 2 or 1, width, bar_shown and height - 1 or height, false)
-  -- A tab can't be read back from outside.
-  if hides_get_line then tab.window.getLine = nil end
   tab.target = tab.window
+  if hides_window then
+    tab.target = {}
+    for name in pairs(term.native()) do tab.target[name] = tab.window[name] end
+  end
   environment.multishell = multishell_api
   tab.thread = coroutine.create(function()
     os.run(environment, path, table.unpack(arguments, 1, arguments.n))

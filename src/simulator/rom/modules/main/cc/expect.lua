@@ -1,15 +1,12 @@
 -- cc.expect: checks the types of arguments and of fields.
 
 local function described(...)
-  local types = { ... }
-  for n = #types, 1, -1 do
-    if types[n] == "nil" then
-      table.remove(types, n)
-      table.insert(types, "nil")
-      break
-    end
+  local types = {}
+  for n = 1, select("#", ...) do
+    local name = select(n, ...)
+    if name ~= "nil" then types[#types + 1] = tostring(name) end
   end
-  if #types <= 1 then return tostring(types[1]) end
+  if #types <= 1 then return types[1] or "nil" end
   return table.concat(types, ", ", 1, #types - 1) .. " or " .. types[#types]
 end
 

