@@ -243,26 +243,32 @@ impl Config {
         };
 
         let host = match pick(&LINK_HOST, &flags.link_host) {
-            Some(given)
-                if given.value.trim().is_empty() || given.value.contains(char::is_whitespace) =>
-            {
-                return Err(given.refused(
-                    "an IP address or a host name of this machine, such as 0.0.0.0 or 127.0.0.1",
-                ));
-            }
-            Some(given) => given.value.trim_matches(['[', ']']).to_owned(),
+            Some(given) => match given.value.trim_matches(['[', ']']) {
+                host if host.is_empty() || host.contains(char::is_whitespace) => {
+                    return Err(given.refused(
+                        "an IP address or a host name of this machine, such as 0.0.0.0 or 127.0.0.1",
+                    ));
+                }
+                host => host.to_owned(),
+            },
             None => "0.0.0.0".to_owned(),
         };
         let port = match pick(&LINK_PORT, &flags.link_port) {
             Some(given) => given.parse("a port number from 0 to 65535 (0 means any free one)")?,
             None => DEFAULT_LINK_PORT,
         };
-        let token = pick(&LINK_TOKEN, &flags.link_token).map(|given| LinkToken(given.value));
+        let token = match pick(&LINK_TOKEN, &flags.link_token) {
+            // An agent without a token would show this one, from anywhere.
+            Some(given) if given.value.is_empty() => {
+                return Err(given.refused("a text of at least one character"));
+            }
+            given => given.map(|given| LinkToken(given.value)),
+        };
         let names = pick(&LINK_NAMES, &flags.link_names)
             .map(|given| {
                 given
                     .value
-                    .split([',', ' '])
+                    .split(|c: char| c == ',' || c.is_whitespace())
                     .filter(|name| !name.is_empty())
                     .map(str::to_ascii_lowercase)
                     .collect()
@@ -445,6 +451,21 @@ mod tests {
             from_file.contains("`link_port` (line 3 of config.toml) is `70000`"),
             "{from_file}"
         );
+    }
+
+    #[test]
+    fn a_token_that_nobody_has_to_show_and_a_host_that_is_none_are_refused() {
+        for (file, key) in [
+            ("link_token = \"\"", "link_token"),
+            ("link_token = []", "link_token"),
+            ("link_host = \"[]\"", "link_host"),
+            ("link_host = \" \"", "link_host"),
+        ] {
+            let error = resolve(Flags::default(), &[], file)
+                .unwrap_err()
+                .to_string();
+            assert!(error.contains(&format!("`{key}` (line 1")), "{error}");
+        }
     }
 
     #[test]

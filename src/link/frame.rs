@@ -193,6 +193,12 @@ struct WireHello {
 /// # Errors
 /// The message is not a frame.
 pub fn read(message: &str, mode: TextMode) -> Result<AgentFrame, FrameError> {
+    // serde would take an array for a struct's fields in their order.
+    if message.trim_ascii_start().starts_with('[') {
+        return Err(FrameError::Malformed(serde::de::Error::custom(
+            "an array, where only an object is a frame",
+        )));
+    }
     let wire: Wire<'_> = serde_json::from_str(message)?;
     let missing = |field| FrameError::Malformed(serde::de::Error::missing_field(field));
     Ok(match wire.kind.as_ref() {
@@ -461,6 +467,7 @@ mod tests {
             r#"{"type":7}"#,
             r#"{"type":"response","id":7,"ok":true}"#,
             r#"{"type":"response","id":"x"}"#,
+            r#" ["ping",null,null,null,null,7]"#,
         ] {
             assert!(read(bad, TextMode::Plain).is_err(), "{bad}");
         }

@@ -140,7 +140,7 @@ fn game_character(byte: u8) -> char {
 pub fn one_line(text: &str) -> Cow<'_, str> {
     let unsafe_in_a_line = |c: char| {
         c.is_control()
-            || matches!(c, '\u{2028}' | '\u{2029}' | '\u{200E}' | '\u{200F}' | '\u{202A}'..='\u{202E}' | '\u{2066}'..='\u{2069}')
+            || matches!(c, '\u{61C}' | '\u{200E}' | '\u{200F}' | '\u{2028}'..='\u{202E}' | '\u{2066}'..='\u{2069}')
     };
     if !text.contains(unsafe_in_a_line) {
         return Cow::Borrowed(text);

@@ -219,11 +219,19 @@ mod tests {
 pub(super) mod properties {
     use std::fmt;
 
-    use proptest::{collection::vec, prelude::*, sample::select};
+    use proptest::{collection::vec, prelude::*, sample::select, test_runner::Config};
     use serde::{Deserialize, de};
     use serde_json::{Value, value::RawValue};
 
     use super::*;
+
+    /// How many cases each property is tried with. What fails is printed, and is to become a test of its own.
+    pub fn cases() -> Config {
+        Config {
+            failure_persistence: None,
+            ..Config::with_cases(1_000)
+        }
+    }
 
     /// Whitespace as JSON has it; most often none.
     fn space() -> impl Strategy<Value = String> {
@@ -360,6 +368,8 @@ pub(super) mod properties {
     }
 
     proptest! {
+        #![proptest_config(cases())]
+
         #[test]
         fn the_id_of_an_object_is_the_last_that_serde_json_sees(
             object in written_object(message_fields()), lengths in vec(0..9usize, 0..60),

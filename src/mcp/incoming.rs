@@ -253,7 +253,9 @@ mod properties {
     use rmcp::model::JsonRpcMessage;
 
     use super::{
-        super::id_scanner::properties::{Fields, message_fields, written_id, written_object},
+        super::id_scanner::properties::{
+            Fields, cases, message_fields, written_id, written_object,
+        },
         *,
     };
 
@@ -294,6 +296,8 @@ mod properties {
     }
 
     proptest! {
+        #![proptest_config(cases())]
+
         #[test]
         fn every_object_with_an_id_is_answered_or_forwarded_under_it((line, id) in object_with_id()) {
             prop_assert_eq!(id_of(&read(line.as_bytes())), Some(id));

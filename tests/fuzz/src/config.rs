@@ -1,0 +1,66 @@
+//! The configuration file, and the values of flags and environment variables.
+
+use std::{path::Path, time::Duration};
+
+use mcp_bridge::config::{Config, ConfigError, Flags};
+
+/// Any text as a configuration file, and after NUL characters as flags and an environment variable, is refused with a
+/// reason that names the source, or gives settings within their bounds.
+pub fn check(data: &[u8]) {
+    let Ok(text) = std::str::from_utf8(data) else {
+        return;
+    };
+    let mut parts = text.split('\0');
+    let file = parts.next().unwrap_or_default();
+    let mut given = || {
+        parts
+            .next()
+            .filter(|part| !part.is_empty())
+            .map(str::to_owned)
+    };
+    let flags = Flags {
+        link_host: given(),
+        link_port: given(),
+        link_token: given(),
+        link_names: given(),
+        probe_timeout_ms: given(),
+    };
+    let in_environment = given();
+    let variable = |_: &str| in_environment.clone();
+    match Config::resolve(&flags, variable, Path::new("config.toml"), file) {
+        Ok(config) => check_bounds(&config),
+        Err(error) => check_error(&error),
+    }
+}
+
+/// Whether every setting is one that the rest of the program can work with.
+pub fn check_bounds(config: &Config) {
+    let host = &config.link.host;
+    assert!(
+        !host.is_empty() && !host.contains(char::is_whitespace),
+        "{host:?}"
+    );
+    for name in &config.link.names {
+        assert!(!name.is_empty(), "an empty name");
+        assert!(
+            !name.contains(|c: char| c.is_whitespace() || c == ','),
+            "{name:?}"
+        );
+        assert_eq!(*name, name.to_ascii_lowercase());
+    }
+    let probe = config.probe_timeout;
+    assert!(
+        (Duration::from_millis(1)..=Duration::from_secs(600)).contains(&probe),
+        "{probe:?}"
+    );
+    // A token that nobody has to show would open the port to the internet.
+    if let Some(token) = &config.link.token {
+        assert!(!token.matches(""), "an empty token");
+    }
+}
+
+fn check_error(error: &ConfigError) {
+    let said = error.to_string();
+    let sources = ["the flag --", "the environment variable CC_", "config.toml"];
+    assert!(sources.iter().any(|source| said.contains(source)), "{said}");
+}

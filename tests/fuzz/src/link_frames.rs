@@ -1,0 +1,94 @@
+//! Frames of the link protocol, as an agent sends them.
+
+use mcp_bridge::link::{
+    frame::{self, AgentFrame, Hello},
+    text::{self, TextMode},
+};
+use serde_json::Value;
+
+use super::agent_json::split_mode;
+
+/// The longest texts of a hello that are kept, in characters.
+const MAX_LABEL: usize = 128;
+
+/// Any text is a frame that says what the same JSON says, or is refused with a reason.
+pub fn check(data: &[u8]) {
+    let Some((mode, data)) = split_mode(data) else {
+        return;
+    };
+    let Ok(message) = std::str::from_utf8(data) else {
+        return;
+    };
+    match frame::read(message, mode) {
+        Ok(read) => check_frame(message, &read, mode),
+        Err(error) => check_refusal(&error.to_string()),
+    }
+    frame::claims_hello(message);
+}
+
+fn check_frame(message: &str, read: &AgentFrame, mode: TextMode) {
+    // What the reader skips may be JSON that a Value can't hold.
+    let Ok(value) = serde_json::from_str::<Value>(message) else {
+        return;
+    };
+    assert!(value.is_object(), "only an object is a frame: {message}");
+    let kind = value["type"].as_str().unwrap();
+    match read {
+        AgentFrame::Hello(hello) => {
+            assert_eq!(kind, "hello");
+            check_hello(&value, hello);
+        }
+        AgentFrame::Response(response) => {
+            assert_eq!(
+                (kind, value["id"].as_str()),
+                ("response", Some(&*response.id))
+            );
+            assert_eq!(value["ok"], response.answer.error.is_none());
+            let result = value.get("result").filter(|result| !result.is_null());
+            let result = result.map(|result| text::decode_value(result.clone(), mode));
+            assert_eq!(response.answer.result, result);
+        }
+        AgentFrame::Ping(n) => assert_eq!((kind, value["n"].as_u64()), ("ping", Some(*n))),
+        AgentFrame::Unknown(other) => {
+            assert_eq!(kind, other);
+            assert!(!["hello", "response", "ping"].contains(&kind));
+        }
+    }
+}
+
+fn check_hello(value: &Value, hello: &Hello) {
+    assert_eq!(value["computerId"].as_f64(), Some(hello.computer.0 as f64));
+    assert!((1..=frame::PROTOCOL).contains(&hello.protocol));
+    assert_eq!(hello.text_mode() == TextMode::Bytes, hello.protocol >= 2);
+    let given = value["computerLabel"].as_str().unwrap_or_default();
+    let label = hello.label.as_deref().unwrap_or_default();
+    assert!(given.starts_with(label) && label.chars().count() <= MAX_LABEL);
+    assert_eq!(label.is_empty(), given.is_empty());
+    assert_ne!(hello.label.as_deref(), Some(""));
+    check_line(label);
+    assert_eq!(hello.token.as_deref(), value["token"].as_str());
+}
+
+/// Whether an answer that tells the agent why is a frame that any game takes.
+fn check_refusal(reason: &str) {
+    assert!(!reason.is_empty());
+    let told = frame::hello_error(reason, false);
+    assert!(told.is_ascii());
+    let told: Value = serde_json::from_str(&told).unwrap();
+    assert_eq!(told["error"], reason);
+}
+
+/// Whether a text of the game's stays on one line, and says what it said wherever that was harmless.
+pub fn check_line(text: &str) {
+    let line = text::one_line(text);
+    let moves = |c: char| {
+        c.is_control()
+            || matches!(c, '\u{61C}' | '\u{200E}' | '\u{200F}' | '\u{2028}'..='\u{202E}' | '\u{2066}'..='\u{2069}')
+    };
+    assert!(!line.contains(moves), "{line:?}");
+    assert_eq!(line.lines().count(), usize::from(!line.is_empty()));
+    assert_eq!(text::one_line(&line), line);
+    if !text.contains(moves) {
+        assert_eq!(line, text);
+    }
+}

@@ -1,0 +1,144 @@
+//! An MCP client's side: lines of standard input, through the whole server.
+
+use std::{
+    collections::{HashMap, HashSet},
+    path::Path,
+    sync::Arc,
+    time::Duration,
+};
+
+use mcp_bridge::{
+    config::{Config, Flags},
+    fabric::Fabric,
+    mcp::{self, server::Server},
+    tools::Catalogue,
+};
+use serde_json::Value;
+use tokio::io::{AsyncReadExt, AsyncWriteExt};
+
+use super::pieces;
+
+/// Any bytes, in any pieces, get answers that are JSON-RPC, each line at most one, each
+/// request exactly one, and under its own id.
+///
+/// The first byte chooses the pieces.
+pub fn check(data: &[u8]) {
+    let Some((seed, sent)) = data.split_first() else {
+        return;
+    };
+    // Time passes when nothing else is left to do, so no input takes long.
+    let runtime = tokio::runtime::Builder::new_current_thread()
+        .enable_all()
+        .start_paused(true)
+        .build()
+        .unwrap();
+    let answer = runtime.block_on(converse(sent, *seed));
+    check_answer(&answer, sent);
+}
+
+/// All that the server writes to a client that sends this and then closes its end.
+async fn converse(sent: &[u8], seed: u8) -> Vec<u8> {
+    const FILE: &str = "link_host = '127.0.0.1'\nlink_port = 0";
+    let config =
+        Config::resolve(&Flags::default(), |_| None, Path::new("config.toml"), FILE).unwrap();
+    let fabric = Arc::new(Fabric::start(&config.link));
+    let server = Server::new(fabric.clone(), Arc::new(Catalogue::built_in(&config)));
+
+    let (mut to_server, input) = tokio::io::duplex(64 * 1024);
+    let (output, mut from_server) = tokio::io::duplex(64 * 1024);
+    let serve = mcp::serve(server, Box::new(input), Box::new(output), move || {
+        fabric.want()
+    });
+    let write = async {
+        for piece in pieces(sent, seed) {
+            if to_server.write_all(piece).await.is_err() {
+                return;
+            }
+            tokio::task::yield_now().await;
+        }
+        drop(to_server);
+    };
+    let mut answer = Vec::new();
+    let served = async { tokio::join!(serve, write) };
+    let read = async {
+        // A call that nobody waits for may hold the output a little longer than the session lasts.
+        let read = from_server.read_to_end(&mut answer);
+        let _ = tokio::time::timeout(Duration::from_secs(60), read).await;
+    };
+    tokio::join!(served, read);
+    answer
+}
+
+/// What the lines of input may get, and what they must.
+#[derive(Default)]
+struct Owed {
+    /// How many lines have this id.
+    by_id: HashMap<String, usize>,
+    /// How many have none that everybody reads alike, and may be answered under any or none.
+    otherwise: usize,
+    /// The ids of requests that nothing takes back.
+    promised: HashSet<String>,
+}
+
+impl Owed {
+    fn new(sent: &[u8]) -> Self {
+        let mut owed = Self::default();
+        let mut cancelled = false;
+        for line in sent.split(|byte| *byte == b'\n') {
+            let line = line.strip_prefix("\u{feff}".as_bytes()).unwrap_or(line);
+            if line.iter().all(u8::is_ascii_whitespace) {
+                continue;
+            }
+            let message = serde_json::from_slice(line).unwrap_or(Value::Null);
+            let method = message["method"].as_str();
+            cancelled |= method == Some("notifications/cancelled");
+            let id = &message["id"];
+            if !id.is_string() && !id.is_number() {
+                owed.otherwise += 1;
+                continue;
+            }
+            let id = id.to_string();
+            // What is listened to goes on until the client leaves.
+            if method.is_some_and(|method| method != "subscriptions/listen") {
+                owed.promised.insert(id.clone());
+            }
+            *owed.by_id.entry(id).or_default() += 1;
+        }
+        if cancelled {
+            owed.promised.clear();
+        }
+        // With several lines of one id it isn't said which of them the answer is for.
+        let by_id = &owed.by_id;
+        owed.promised.retain(|id| by_id[id] == 1);
+        owed
+    }
+
+    /// Takes one answer off.
+    fn answered(&mut self, id: Option<&Value>) {
+        let id = id.map(Value::to_string).unwrap_or_default();
+        self.promised.remove(&id);
+        let left = self.by_id.get_mut(&id).filter(|left| **left > 0);
+        let left = left.unwrap_or(&mut self.otherwise);
+        assert!(*left > 0, "an answer nobody asked for, under {id}");
+        *left -= 1;
+    }
+}
+
+fn check_answer(answer: &[u8], sent: &[u8]) {
+    assert!(answer.is_empty() || answer.ends_with(b"\n"), "half a line");
+    let mut owed = Owed::new(sent);
+    for line in answer.split_inclusive(|byte| *byte == b'\n') {
+        let message: Value = serde_json::from_slice(line)
+            .unwrap_or_else(|error| panic!("{error}: {}", line.escape_ascii()));
+        assert_eq!(message["jsonrpc"], "2.0", "{message}");
+        let is_answer = message.get("result").is_some() != message.get("error").is_some();
+        match message.get("method") {
+            Some(method) => assert!(method.is_string() && !is_answer, "{message}"),
+            None => {
+                assert!(is_answer, "{message}");
+                owed.answered(message.get("id"));
+            }
+        }
+    }
+    assert!(owed.promised.is_empty(), "no answer to {:?}", owed.promised);
+}

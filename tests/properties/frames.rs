@@ -1,0 +1,152 @@
+//! Frames of the link protocol.
+
+use mcp_bridge::link::{
+    frame::{self, AgentFrame, ComputerId, FrameError, Hello},
+    text::{TextMode, decode_value},
+};
+use proptest::prelude::*;
+use serde_json::{Value, json};
+
+use crate::{
+    agent_json::any_json,
+    strings::{any_mode, any_text},
+    targets::link_frames,
+};
+
+fn hello(message: &str) -> Result<Hello, FrameError> {
+    match frame::read(message, TextMode::Plain)? {
+        AgentFrame::Hello(hello) => Ok(*hello),
+        other => panic!("not a hello: {other:?}"),
+    }
+}
+
+/// One of the words that frames consist of, or another.
+fn any_word() -> impl Strategy<Value = String> {
+    let words = "type hello response ping pong request id ok result error n computerId computerLabel protocol agent \
+                 computer name version kind advanced host maxMessage token message traceback hint";
+    let words: Vec<_> = words.split_whitespace().map(str::to_owned).collect();
+    prop_oneof![9 => proptest::sample::select(words), 1 => any_text()]
+}
+
+/// JSON of frames' words and any values.
+fn near_frame() -> impl Strategy<Value = Value> {
+    let value = prop_oneof![
+        any_json(),
+        any_word().prop_map(Value::from),
+        (0..3u8).prop_map(Value::from)
+    ];
+    let fields = proptest::collection::vec((any_word(), value), 0..6);
+    (any_word(), fields).prop_map(|(kind, fields)| {
+        let mut frame = serde_json::Map::from_iter(fields);
+        frame.insert("type".to_owned(), kind.into());
+        Value::Object(frame)
+    })
+}
+
+proptest! {
+    #![proptest_config(crate::cases())]
+
+    #[test]
+    fn any_text_is_a_frame_or_refused(text in any_text(), mode in any::<u8>()) {
+        link_frames::check(&[&[mode], text.as_bytes()].concat());
+    }
+
+    #[test]
+    fn any_json_is_read_as_what_it_says_or_refused(
+        value in prop_oneof![any_json(), near_frame()], mode in any::<u8>(),
+    ) {
+        link_frames::check(&[&[mode], value.to_string().as_bytes()].concat());
+    }
+
+    #[test]
+    fn a_version_1_hello_comes_back_as_given(
+        id in 0..=1u64 << 53, as_double in any::<bool>(), label in proptest::option::of(any_text()),
+    ) {
+        let computer = if as_double { json!(id as f64) } else { json!(id) };
+        let message = json!({"type": "hello", "computerId": computer, "computerLabel": label}).to_string();
+        let read = hello(&message).unwrap();
+        prop_assert_eq!(read.computer, ComputerId(id));
+        prop_assert_eq!(read.label, label.filter(|label| !label.is_empty()));
+        prop_assert_eq!((read.protocol, read.max_message), (1, frame::DEFAULT_MAX_MESSAGE));
+        prop_assert!(read.token.is_none() && read.agent.is_none() && read.machine.is_none());
+        prop_assert_eq!(TextMode::Plain, hello(&message).unwrap().text_mode());
+    }
+
+    #[test]
+    fn a_version_2_hello_comes_back_as_given(
+        id in 0..=1u64 << 53, texts in proptest::collection::vec(any_text(), 6), advanced in any::<bool>(),
+        protocol in 2..=u32::MAX, max_message in any::<u32>(), others in near_frame(),
+    ) {
+        let [label, name, version, kind, host, token] = <[String; 6]>::try_from(texts).unwrap();
+        let mut message = others;
+        let fields = json!({
+            "type": "hello", "computerId": id, "computerLabel": label, "protocol": protocol, "token": token,
+            "agent": {"name": name, "version": version}, "maxMessage": max_message, "boot": "b", "jobs": [],
+            "computer": {"kind": kind, "advanced": advanced, "host": host, "width": 51, "height": 19},
+            // These aren't a hello's, but of types that any frame's must have.
+            "id": null, "ok": null, "n": null,
+        });
+        message.as_object_mut().unwrap().extend(fields.as_object().unwrap().clone());
+        let read = hello(&message.to_string()).unwrap();
+        prop_assert_eq!(read.text_mode(), TextMode::Bytes);
+        prop_assert_eq!((read.computer, read.protocol), (ComputerId(id), frame::PROTOCOL));
+        prop_assert_eq!(read.label.unwrap_or_default(), label);
+        prop_assert_eq!((read.max_message, read.token), (max_message as usize, Some(token)));
+        let agent = read.agent.unwrap();
+        prop_assert_eq!((agent.name, agent.version), (name, version));
+        let machine = read.machine.unwrap();
+        prop_assert_eq!((machine.kind, machine.host, machine.advanced), (kind, host, advanced));
+    }
+
+    #[test]
+    fn a_result_comes_back_as_given(id in any_text(), result in any_json(), mode in any_mode()) {
+        let message = json!({"type": "response", "id": id, "ok": true, "result": result}).to_string();
+        let AgentFrame::Response(response) = frame::read(&message, mode).unwrap() else {
+            panic!("not a response");
+        };
+        prop_assert_eq!(response.id, id);
+        prop_assert!(response.answer.error.is_none());
+        prop_assert_eq!(response.answer.result.unwrap_or_default(), decode_value(result, mode));
+    }
+
+    #[test]
+    fn an_error_of_either_version_comes_back_as_given(
+        texts in proptest::collection::vec("\\PC{1,20}", 4), output in any_text(), mode in any_mode(),
+    ) {
+        let wire = |text: &String| -> Value {
+            let json = mcp_bridge::link::text::encode(text, mode).unwrap();
+            serde_json::from_str(&json).unwrap()
+        };
+        let error = |error: Value| {
+            let message = json!({
+                "type": "response", "id": "r", "ok": false, "error": error, "result": {"output": wire(&output)},
+            });
+            match frame::read(&message.to_string(), mode).unwrap() {
+                AgentFrame::Response(response) => response.answer,
+                other => panic!("not a response: {other:?}"),
+            }
+        };
+        let [kind, message, traceback, hint] = <[String; 4]>::try_from(texts).unwrap();
+        let old = error(wire(&message));
+        prop_assert_eq!(&old.result.unwrap()["output"], &output);
+        prop_assert_eq!(&old.error.unwrap().message, &message);
+        let new = error(json!({
+            "kind": wire(&kind), "message": wire(&message), "traceback": wire(&traceback), "hint": wire(&hint),
+        }));
+        let new = new.error.unwrap();
+        prop_assert_eq!((new.kind, new.message), (kind, message));
+        prop_assert_eq!((new.traceback, new.hint), (Some(traceback), Some(hint)));
+    }
+
+    #[test]
+    fn requests_say_what_was_asked(
+        id in any_text(), method in any_text(), params in proptest::option::of(any_json()), mode in any_mode(),
+    ) {
+        let frame = frame::request(&id, &method, params.as_ref(), mode).unwrap();
+        prop_assert!(frame.is_ascii());
+        let frame = decode_value(serde_json::from_str(&frame).unwrap(), mode);
+        prop_assert_eq!(&frame["type"], "request");
+        prop_assert_eq!((&frame["id"], &frame["method"]), (&json!(id), &json!(method)));
+        prop_assert_eq!(frame.get("params"), params.as_ref());
+    }
+}
