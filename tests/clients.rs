@@ -235,13 +235,28 @@ async fn inspect(era: &'static str) {
     // With one. Every call has a bridge of its own, so the computer links anew each time.
     let _computer = computer(&format!("ws://127.0.0.1:{}", inspector.link_port), 20.0);
     let code = r#"print("hi") return 6 * 7"#;
-    for (tool, arguments, text) in [
-        ("exec-lua", json!({ "code": code }), "hi\n42"),
-        ("list-computers", json!({}), "12 (Label: base)"),
-        ("probe-computers", json!({}), "pong from 12 (Label: base)"),
+    // A job belongs to the bridge that is gone after the command, so there is none to show or to stop.
+    let no_job = json!({"jobId": "none"});
+    for (tool, arguments, code, text) in [
+        ("exec-lua", json!({ "code": code }), 0, "hi\n42"),
+        ("list-computers", json!({}), 0, "12 (Label: base)"),
+        (
+            "probe-computers",
+            json!({}),
+            0,
+            "pong from 12 (Label: base)",
+        ),
+        ("list-jobs", json!({}), 0, "No jobs."),
+        (
+            "get-job",
+            no_job.clone(),
+            TOOL_FAILED,
+            "There is no job none.",
+        ),
+        ("cancel-job", no_job, TOOL_FAILED, "There is no job none."),
     ] {
         let called = inspector.call("linked", tool, arguments).await;
-        assert_eq!(called.code, 0, "{called:?}");
+        assert_eq!(called.code, code, "{called:?}");
         assert!(called.text().contains(text), "{called:?}");
         names.retain(|name| name != tool);
     }
@@ -355,7 +370,7 @@ impl Inspector {
             .collect();
         assert!(requests().any(|request| request["method"] == "tools/call"));
         if self.era == "legacy" {
-            assert_eq!(handshakes.len(), 4, "{heard}");
+            assert_eq!(handshakes.len(), 7, "{heard}");
             for handshake in handshakes {
                 assert_eq!(handshake["params"]["protocolVersion"], "2025-11-25");
             }

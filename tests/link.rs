@@ -108,7 +108,12 @@ async fn a_version_2_peer_is_sent_byte_strings_and_its_own_are_read() {
     computer.send(&json!({"type": "ping", "n": 7})).await;
     assert_eq!(computer.frame().await, json!({"type": "pong", "n": 7}));
     let call = bridge.start_call("exec-lua", json!({"code": "é"})).await;
-    let request = computer.frame().await;
+    let request = computer.request().await;
+    computer.accept(&request).await;
+    assert_eq!(
+        (&request["boot"], request["deadlineMs"].is_u64()),
+        (&json!("first"), true)
+    );
     assert_eq!(request["params"]["code"], "\u{c3}\u{a9}");
     let returns = json!([{"type": "string", "value": "\u{e2}\u{82}\u{ac}"}, {"type": "string", "value": "\u{ff}\u{80}"}]);
     computer
@@ -120,7 +125,8 @@ async fn a_version_2_peer_is_sent_byte_strings_and_its_own_are_read() {
     assert_eq!(bridge.answer(call).await.text, "é\n\"€\"\n\"ÿ \"");
 
     let call = bridge.start_call("exec-lua", json!({"code": "x"})).await;
-    let request = computer.frame().await;
+    let request = computer.request().await;
+    computer.accept(&request).await;
     let error = json!({"kind": "runtime", "message": "exec-lua:1: boom", "traceback": "stack traceback:\n\tx", "hint": "Look."});
     computer.send(&json!({"type": "response", "id": request["id"], "ok": false, "error": error, "result": {"output": "so far"}})).await;
     let answer = bridge.answer(call).await;
@@ -222,11 +228,18 @@ async fn a_call_names_its_computer_unless_there_is_only_one() {
     bridge
         .computer(2, |computer| computer["linked"] == false)
         .await;
+    // It might be back in a moment, so it is waited for.
     let gone = bridge
-        .call("exec-lua", json!({"computerId": 2, "code": "return 7"}))
+        .call(
+            "exec-lua",
+            json!({"computerId": 2, "code": "return 7", "timeoutMs": 200}),
+        )
         .await;
     assert!(
-        gone.is_error && gone.text.contains("Computer 2 (Label: nil) left"),
+        gone.is_error
+            && gone
+                .text
+                .contains("offline error on computer 2 (Label: nil)"),
         "{}",
         gone.text
     );
@@ -269,7 +282,7 @@ async fn a_broken_link_answers_the_calls_that_wait_at_once() {
     drop(computer);
     let lost = bridge.answer(call).await;
     assert!(
-        lost.is_error && lost.text.contains("link-lost on computer 4"),
+        lost.is_error && lost.text.contains("link-lost error on computer 4"),
         "{}",
         lost.text
     );
@@ -512,9 +525,9 @@ async fn a_newer_link_for_the_same_computer_replaces_the_older_which_is_told_to_
     let call = bridge
         .start_call("exec-lua", json!({"code": "1", "timeoutMs": 600_000}))
         .await;
-    older.frame().await;
+    older.request().await;
     let newer = Computer::link(port, 7, Some("new")).await;
-    let told = older.frame().await;
+    let told = older.frame_of_type("hello-error").await;
     assert_eq!(
         (&told["type"], &told["retry"]),
         (&json!("hello-error"), &json!(false))
@@ -527,6 +540,7 @@ async fn a_newer_link_for_the_same_computer_replaces_the_older_which_is_told_to_
         "{told}"
     );
     assert_eq!(older.closed().await.0, 4409);
+    // The newer link is another program, so what the older one was asked is lost.
     assert!(bridge.answer(call).await.text.contains("link-lost"));
     newer.serve(version_1_agent(7, "new"));
     assert_eq!(

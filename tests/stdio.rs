@@ -67,7 +67,7 @@ async fn the_stateless_revision_is_served_without_a_handshake() {
         "{discovered}"
     );
     let listed = bridge.request("tools/list", stateless(json!({}))).await;
-    assert_eq!(listed["result"]["tools"].as_array().unwrap().len(), 3);
+    assert_eq!(listed["result"]["tools"].as_array().unwrap().len(), 6);
     assert_eq!(listed["result"]["resultType"], "complete");
     let called = bridge
         .request("tools/call", stateless(json!({"name": "probe-computers"})))
@@ -88,7 +88,17 @@ async fn tools_are_listed_on_one_page_with_all_that_clients_ask_for() {
         .iter()
         .map(|tool| tool["name"].as_str().unwrap())
         .collect();
-    assert_eq!(names, ["exec-lua", "list-computers", "probe-computers"]);
+    assert_eq!(
+        names,
+        [
+            "cancel-job",
+            "exec-lua",
+            "get-job",
+            "list-computers",
+            "list-jobs",
+            "probe-computers"
+        ]
+    );
     for tool in tools {
         let hints = tool["annotations"].as_object().unwrap();
         for hint in [

@@ -1,14 +1,17 @@
 --- The agent: one loop that serves the link, the jobs and the player's Ctrl+T, and outlives what goes wrong in them.
 
 local advice = require("mcp-computer.advice")
+local courier = require("mcp-computer.courier")
 local describe = require("mcp-computer.describe")
 local identity = require("mcp-computer.identity")
+local incoming = require("mcp-computer.incoming")
 local jobs = require("mcp-computer.jobs")
+local legacy = require("mcp-computer.legacy")
 local link = require("mcp-computer.link")
-local methods = require("mcp-computer.methods")
-local reply = require("mcp-computer.reply")
+local memory = require("mcp-computer.memory")
+local requests = require("mcp-computer.requests")
 
-local find, format = string.find, string.format
+local find, format, sub = string.find, string.format, string.sub
 local concat = table.concat
 local error, pcall, print, select, setmetatable, tostring = error, pcall, print, select, setmetatable, tostring
 local printError = printError
@@ -22,6 +25,9 @@ agent.__index = agent
 -- The agent's own event: it has yielded only so that the game starts a new time limit.
 local TURN_EVENT = "mcp_computer_turn"
 
+-- If it has not come by then, it was lost in a full event queue.
+local LOST_TURN_SECONDS = 0.25
+
 -- The player's input: for the player's programs, never for a job.
 local PLAYER_EVENTS = {
   char = true, file_transfer = true, key = true, key_up = true, mouse_click = true, mouse_drag = true,
@@ -32,8 +38,18 @@ local function pack(...)
   return { n = select("#", ...), ... }
 end
 
-local function seconds()
-  return epoch("utc") / 1000
+-- Seconds, from a clock that may stand still for a while but never goes back.
+local function new_clock()
+  local last, ahead = 0, 0
+  return function()
+    local now = epoch("utc") / 1000 + ahead
+    if now < last then
+      ahead = ahead + last - now
+      now = last
+    end
+    last = now
+    return now
+  end
 end
 
 -- Output on the screen must not be able to fail: the player's terminal may be anything by now.
@@ -61,6 +77,8 @@ local function on_linked(self)
 end
 
 local function on_trouble(self, reason, state)
+  self.courier:unlinked()
+  self.incoming:reset(nil)
   if state == link.OPENING then
     local explained = advice.explain(reason, self.address)
     if explained.fatal then
@@ -75,33 +93,35 @@ local function on_trouble(self, reason, state)
   end
 end
 
-local function send(self, connection, id, message)
-  local sent, problem = self.link:send(connection, message)
-  if not sent and problem == "too-large" then
-    self.link:send(connection, reply.refused_by_game(connection, id, #message))
-  end
+local function on_version2(self, connection)
+  self.incoming:reset(connection)
+  self.courier:linked(connection)
 end
 
 local function on_frame(self, connection, frame)
-  if frame.type ~= "request" or not reply.is_id(frame.id) then return end
-  local ok, outcome = pcall(methods.call, frame, self.jobs, connection)
-  if not ok then
-    outcome = { ok = false, kind = "runtime", message = "mcp-computer: internal error: " .. tostring(outcome) }
+  if connection.version < 2 then
+    self.legacy:handle(connection, frame)
+  elseif frame.type == "part" then
+    self.incoming:received(frame)
+  elseif frame.type == "part-ack" then
+    self.courier.outgoing:acknowledged(frame)
+  else
+    self.requests:handle(frame)
   end
-  if outcome then send(self, connection, frame.id, reply.encode(connection, frame.id, outcome)) end
 end
 
 local function on_job_end(self, job)
-  if job.answered then return end
-  job.answered = true
-  send(self, job.owner, job.id, reply.encode(job.owner, job.id, job.outcome, job.output:text()))
+  if job.is_answered then return end
+  job.is_answered = true
+  if job.request then self.requests:job_ended(job) else self.legacy:job_ended(job) end
 end
 
 -- A job is about to turn the computer off: what it has so far is all there will be.
 local function on_job_halt(self, job, name)
   job.output:write("[" .. name .. " was called; the computer goes down now]\n")
   job.outcome = { ok = true, returns = describe.values({ n = 0 }, 1) }
-  on_job_end(self, job)
+  job.is_answered = true
+  if job.request then self.requests:job_halts(job) else self.legacy:job_ended(job) end
 end
 
 --- Makes an agent.
@@ -109,31 +129,47 @@ end
 --   `address`: see @{url.parse}; `version`; `token` or nil; `program`: see @{environment.new}.
 -- @treturn agent
 function agent.new(options)
+  local clock = new_clock()
   local self = setmetatable({
     address = options.address,
     boot = identity.draw_boot(),
-    timer = nil,        -- the one timer that runs for the link
+    clock = clock,
+    timer = nil,        -- the one timer that runs
     timer_due = nil,    -- when it is to fire, in seconds
+    turn_due = nil,     -- when the agent's turn comes at the latest, while it has yielded with work to do
     fatal = nil,        -- why the agent has to end
     last_report = nil,  -- the failure that is on the screen
     check_url = nil,    -- the address that the game is asked to check
   }, agent)
+  local function send(connection, message)
+    return self.link:send(connection, message)
+  end
   self.jobs = jobs.new({
-    clock = seconds,
+    clock = clock,
     program = options.program,
     on_end = function(job) on_job_end(self, job) end,
     on_halt = function(job, name) on_job_halt(self, job, name) end,
   })
+  self.memory = memory.new(clock)
+  self.courier = courier.new({ name = sub(self.boot, -6), clock = clock, memory = self.memory, send = send })
+  self.requests = requests.new({
+    boot = self.boot, clock = clock, courier = self.courier, jobs = self.jobs, memory = self.memory,
+  })
+  self.incoming = incoming.new({
+    clock = clock, send = send, on_frame = function(connection, frame) on_frame(self, connection, frame) end,
+  })
+  self.legacy = legacy.new({ jobs = self.jobs, send = send })
   self.link = link.new({
     address = options.address,
     boot = self.boot,
-    clock = seconds,
+    clock = clock,
     hello = function()
       return identity.hello({
-        boot = self.boot, version = options.version, token = options.token, jobs = {},
+        boot = self.boot, version = options.version, token = options.token, jobs = self.requests:known_jobs(),
       })
     end,
     on_linked = function() on_linked(self) end,
+    on_version2 = function(connection) on_version2(self, connection) end,
     on_frame = function(connection, frame) on_frame(self, connection, frame) end,
     on_trouble = function(reason, state) on_trouble(self, reason, state) end,
     on_stop = function(reason) self.fatal = "The bridge ended the link: " .. reason end,
@@ -156,17 +192,24 @@ local function checked(self, ok, reason)
   if not ok and self.link.state == link.OPENING then on_trouble(self, tostring(reason), link.OPENING) end
 end
 
--- Keeps one timer running for what the link waits for. A timer that should have fired by now may have been lost in a
+-- The earliest of times that may be nil.
+local function earliest(a, b)
+  if a and b then return a < b and a or b end
+  return a or b
+end
+
+-- Keeps one timer running for what the agent waits for. A timer that should have fired by now may have been lost in a
 -- full event queue: it is started anew.
 local function arm(self)
-  local due = self.link.wake_at
-  if self.timer and (due ~= self.timer_due or seconds() >= due) then
+  local due = earliest(earliest(self.link.wake_at, self.courier.wake_at), self.turn_due)
+  local now = self.clock()
+  -- One that fires too early does no harm, and is not worth another.
+  if self.timer and (not due or self.timer_due > due or self.timer_due <= now) then
     pcall(cancel_timer, self.timer)
     self.timer = nil
   end
   if due and not self.timer then
-    local delay = due - seconds()
-    self.timer = start_timer(delay > 0 and delay or 0)
+    self.timer = start_timer(due > now and due - now or 0)
     self.timer_due = due
   end
 end
@@ -176,12 +219,11 @@ local function handle(self, event)
   local name = event[1]
   if name == "timer" and event[2] == self.timer then
     self.timer = nil
-    self.link:tick(true)
+  elseif name == TURN_EVENT then
+    self.turn_due = nil
   elseif name == "http_check" and self.check_url and event[2] == self.check_url then
     checked(self, event[3], event[4])
-  elseif name == TURN_EVENT or PLAYER_EVENTS[name] or self.link:handle(event) then
-    return
-  else
+  elseif not PLAYER_EVENTS[name] and not self.link:handle(event) then
     self.jobs:deliver(event)
   end
 end
@@ -194,11 +236,31 @@ local function protected(self, work, ...)
   return nil
 end
 
+-- Runs jobs, and sends what they have to say. Returns whether there is more to do at once.
+local function work(self)
+  local started = self.clock()
+  local busy = self.jobs:has_waiting() and protected(self, self.jobs.run, self.jobs)
+  self.link:held_up(self.clock() - started)
+  busy = protected(self, self.incoming.run, self.incoming) or busy
+  busy = protected(self, self.courier.run, self.courier) or busy
+  protected(self, self.requests.tick, self.requests)
+  -- What has come in parts may have started a job.
+  return busy or self.jobs:has_waiting()
+end
+
+-- While there is more to do, the agent yields by an event of its own, and goes on once that comes: so it has seen all
+-- events before it, and the queue doesn't fill up.
 local function loop(self)
   start_check(self)
   while not self.fatal do
     protected(self, self.link.tick, self.link)
-    if self.jobs:has_waiting() and protected(self, self.jobs.run, self.jobs) then queue(TURN_EVENT) end
+    if not self.turn_due or self.clock() >= self.turn_due then
+      self.turn_due = nil
+      if work(self) then
+        queue(TURN_EVENT)
+        self.turn_due = self.clock() + LOST_TURN_SECONDS
+      end
+    end
     if self.fatal then break end
     protected(self, arm, self)
     local event = pack(pull())

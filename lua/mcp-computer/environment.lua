@@ -2,7 +2,7 @@
 
 local guard = require("mcp-computer.guard")
 
-local format, gsub = string.format, string.gsub
+local find, format, gsub = string.find, string.format, string.gsub
 local concat = table.concat
 local error, next, pcall, select, setmetatable = error, next, pcall, select, setmetatable
 local tostring, type = tostring, type
@@ -11,13 +11,16 @@ local globals = _G
 local environment = {}
 
 local function line_breaks(s)
+  if not find(s, "\n", 1, true) then return 0 end
   local _, count = gsub(s, "\n", "")
   return count
 end
 
-local function joined(...)
+-- What `print` shows of its arguments. Most often it has one.
+local function joined(count, ...)
+  if count == 1 then return tostring((...)) end
   local parts = {}
-  for i = 1, select("#", ...) do parts[i] = tostring((select(i, ...))) end
+  for i = 1, count do parts[i] = tostring((select(i, ...))) end
   return concat(parts, "\t")
 end
 
@@ -25,9 +28,9 @@ end
 -- how many lines they went down.
 local function install_printing(env, output)
   local function print_line(...)
-    local line = joined(...) .. "\n"
-    output:write(line)
-    return line_breaks(line)
+    local line = joined(select("#", ...), ...)
+    output:write(line .. "\n")
+    return line_breaks(line) + 1
   end
   env.print = print_line
   env.printError = print_line

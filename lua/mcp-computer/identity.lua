@@ -84,7 +84,7 @@ function identity.hello(options)
       height = height,
     },
     policy = "full",
-    capabilities = json.array({}),
+    capabilities = json.array({ "cancel", "output", "parts", "jobs", "exclusive" }),
     maxMessage = identity.MAX_MESSAGE,
     token = options.token,
     jobs = json.array(options.jobs),

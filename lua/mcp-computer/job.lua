@@ -3,11 +3,11 @@
 local describe = require("mcp-computer.describe")
 local environment = require("mcp-computer.environment")
 local guard = require("mcp-computer.guard")
-local output = require("mcp-computer.output")
 
 local byte, find = string.byte, string.find
-local create, resume, status = coroutine.create, coroutine.resume, coroutine.status
-local load, pcall, select, setmetatable, type, xpcall = load, pcall, select, setmetatable, type, xpcall
+local create, resume, status, yield = coroutine.create, coroutine.resume, coroutine.status, coroutine.yield
+local load, next, pcall, rawequal, select = load, next, pcall, rawequal, select
+local setmetatable, type, xpcall = setmetatable, type, xpcall
 local unpack = table.unpack or unpack
 local term_current, term_redirect = term.current, term.redirect
 local globals = _G
@@ -19,6 +19,11 @@ job.__index = job
 local CHUNK = "exec-lua"
 -- The first byte of compiled Lua, which is not accepted.
 local BINARY_MARK = 27
+
+-- What a job yields to pause: it is resumed without an event. No user code can get hold of it.
+local PAUSE = {}
+-- A job that can pauses after this long.
+local PAUSE_SECONDS = 0.005
 
 local YIELD_HINT = "The game stops code that runs for about 7 seconds without yielding. Yield now and then: sleep(0), "
   .. "or os.queueEvent(\"x\") os.pullEvent(\"x\") where a tick is too long."
@@ -59,59 +64,9 @@ local function hint_for(message, code)
   return nil
 end
 
--- What the job's coroutine runs: the code, then the description of what came of it, so that values made to be hostile
--- meet the same limits as the code.
-local function body(self, chunk)
-  local results = pack(xpcall(chunk, function(thrown)
-    local trace = guard.traceback(CHUNK)
-    return { thrown = thrown, traceback = trace }
-  end))
-  if results[1] then
-    self.outcome = { ok = true, returns = describe.values(results, 2) }
-    return
-  end
-  local caught = results[2]
-  if type(caught) == "table" then
-    self:fail(describe.error_text(caught.thrown), caught.traceback)
-  else -- the handler had no stack left to run on
-    self:fail(describe.error_text(caught))
-    self.outcome.hint = self.outcome.hint or OVERFLOW_HINT
-  end
-end
-
---- Makes a job; nothing of it runs before the first @{job:resume}.
--- @param id Its request's.
--- @tparam string code
--- @tparam table options `program` (see @{environment.new}); `on_halt(job, name)`: called before the computer halts.
--- @treturn job
-function job.new(id, code, options)
-  local self = setmetatable({
-    id = id,
-    code = code,
-    output = output.new(),
-    filter = nil,            -- the only event it waits for
-    outcome = nil,           -- once it has ended: {ok, returns} or {ok, kind, message, traceback, hint}
-    terminal = term_current(),
-  }, job)
-  local env = environment.new({
-    output = self.output,
-    program = options.program,
-    on_halt = function(name) options.on_halt(self, name) end,
-  })
-  local chunk, problem = compile(code, env)
-  if chunk then
-    self.thread = create(function() body(self, chunk) end)
-  else
-    self.outcome = { ok = false, kind = "syntax", message = describe.error_text(problem) }
-  end
-  return self
-end
-
---- Ends the job's story with a failure.
--- @tparam string message
--- @tparam[opt] string traceback
-function job:fail(message, traceback)
-  self.outcome = {
+-- The outcome of code that threw something.
+local function failure(self, message, traceback)
+  return {
     ok = false,
     kind = guard.is_abort(message) and "timeout" or "runtime",
     message = message,
@@ -120,16 +75,93 @@ function job:fail(message, traceback)
   }
 end
 
+-- Runs the code, and describes what comes of it.
+local function run(self, chunk)
+  local results = pack(xpcall(chunk, function(thrown)
+    local trace = guard.traceback(CHUNK)
+    return { thrown = thrown, traceback = trace }
+  end))
+  if results[1] then return { ok = true, returns = describe.values(results, 2) } end
+  local caught = results[2]
+  if type(caught) == "table" then return failure(self, describe.error_text(caught.thrown), caught.traceback) end
+  -- The handler had no stack left to run on.
+  local outcome = failure(self, describe.error_text(caught))
+  outcome.hint = outcome.hint or OVERFLOW_HINT
+  return outcome
+end
+
+-- What the job's coroutine runs: all that takes time, from compiling the code to writing the answer, so that it meets
+-- the same limits as the code.
+local function body(self, env)
+  local chunk, problem = compile(self.code, env)
+  local outcome
+  if chunk then
+    outcome = run(self, chunk)
+  else
+    outcome = { ok = false, kind = "syntax", message = describe.error_text(problem) }
+  end
+  self.is_answering = true
+  local write_answer = self.setup.answer
+  if write_answer then
+    self.answer = write_answer(outcome, function()
+      if self.clock() >= self.pause_at then yield(PAUSE) end
+    end)
+  end
+  self.outcome = outcome
+end
+
+--- Makes a job; nothing of it runs before the first @{job:resume}.
+-- @param id Its request's.
+-- @tparam string code
+-- @tparam table setup Its version's affairs:
+--   `output`: where what it prints goes; `answer(outcome, pause)`: writes its answer, calling `pause` now and then, or
+--   nil; `request`: kept in the job; `owner`: likewise.
+-- @tparam table options `program` (see @{environment.new}); `clock()`: seconds; `on_halt(job, name)`: called before the
+--   computer halts.
+-- @treturn job
+function job.new(id, code, setup, options)
+  local self = setmetatable({
+    id = id,
+    code = code,
+    setup = setup,
+    request = setup.request,
+    owner = setup.owner,     -- to whom its answer goes
+    output = setup.output,
+    clock = options.clock,
+    filter = nil,            -- the only event it waits for
+    is_answering = false,    -- its code has ended, and its answer is being written
+    is_paused = false,       -- it goes on without an event
+    pause_at = 0,            -- when it is to pause, if it can, in seconds
+    outcome = nil,           -- once it has ended: {ok, returns} or {ok, kind, message, traceback, hint}
+    answer = nil,            -- what `answer` wrote
+    terminal = term_current(),
+  }, job)
+  local env = environment.new({
+    output = self.output,
+    program = options.program,
+    on_halt = function(name) options.on_halt(self, name) end,
+  })
+  self.thread = create(function() body(self, env) end)
+  return self
+end
+
+--- Ends the job, of which nothing more is to run then.
+function job:cancel()
+  self.thread = nil
+  self.outcome = { ok = false, kind = "cancelled", message = "cancelled" }
+end
+
 --- Whether the job waits for this event.
 -- @tparam string name
 -- @treturn boolean
 function job:wants(name)
-  return self.filter == nil or self.filter == name
+  return not self.is_answering and (self.filter == nil or self.filter == name)
 end
 
 --- Runs the job until it yields or ends, on the terminal it last used.
--- @tparam[opt] table event Packed, with its length in `n`; none at the start.
+-- @tparam[opt] table event Packed, with its length in `n`; none at the start and after a pause.
 function job:resume(event)
+  self.pause_at = self.clock() + PAUSE_SECONDS
   local agent_terminal = term_current()
   if self.terminal ~= agent_terminal then pcall(term_redirect, self.terminal) end
   local ok, yielded
@@ -140,12 +172,13 @@ function job:resume(event)
   end
   self.terminal = term_current()
   if self.terminal ~= agent_terminal then pcall(term_redirect, agent_terminal) end
+  self.is_paused = ok and rawequal(yielded, PAUSE)
   self.filter = type(yielded) == "string" and yielded or nil
   if not ok then
-    -- The code was stopped while its results were being described.
-    self:fail(describe.error_text(yielded))
+    -- It was stopped while its code was compiled, or its results were described.
+    self.outcome = failure(self, describe.error_text(yielded))
   elseif status(self.thread) == "dead" and not self.outcome then
-    self:fail("the job ended without a result")
+    self.outcome = failure(self, "the job ended without a result")
   end
 end
 

@@ -14,8 +14,8 @@ jobs.LIMIT = 128
 
 -- Events that wait for one job; as in the game's own queue, the newest are dropped beyond.
 local INBOX_LIMIT = 256
--- Once jobs have run for this long on one event, the rest waits for the next: the game allows 7 s for all together.
-local SLICE_SECONDS = 0.25
+-- Once jobs have run for this long (a tick) the rest waits: the agent looks at all events that wait for it first.
+local SLICE_SECONDS = 0.05
 
 --- @tparam table options
 --   `program`: see @{environment.new}; `clock()`: seconds; `on_end(job)`: called once a job has its outcome;
@@ -47,16 +47,11 @@ end
 -- @tparam string key Tells it from all other jobs that run.
 -- @param id Its request's.
 -- @tparam string code
--- @tparam table owner Kept in the job: to whom its answer goes.
+-- @tparam table setup See @{job.new}.
 -- @treturn boolean Whether there was room for it.
-function jobs:start(key, id, code, owner)
+function jobs:start(key, id, code, setup)
   if #self.order >= jobs.LIMIT then return false end
-  local new = job.new(id, code, self.options)
-  new.owner = owner
-  if new.outcome then -- it can't start
-    self.options.on_end(new)
-    return true
-  end
+  local new = job.new(id, code, setup, self.options)
   local entry = { key = key, job = new, inbox = { false }, first = 1, last = 1 } -- `false`: the start
   self.by_key[key] = entry
   self.order[#self.order + 1] = entry
@@ -77,14 +72,24 @@ function jobs:deliver(event)
   end
 end
 
--- Gives a job the first event of its inbox. Returns whether the game has stopped it: the agent must yield then.
+-- Whether a job has something to do.
+local function has_work(entry)
+  return entry.job.is_paused or entry.first <= entry.last
+end
+
+-- Lets a job go on after its pause, or gives it the first event of its inbox. Returns whether the game has stopped it:
+-- the agent must yield then.
 local function step(entry)
-  local event = entry.inbox[entry.first]
-  entry.inbox[entry.first] = nil
-  entry.first = entry.first + 1
   local current = entry.job
-  if event and not current:wants(event[1]) then return false end
-  current:resume(event or nil)
+  if current.is_paused then
+    current:resume(nil)
+  else
+    local event = entry.inbox[entry.first]
+    entry.inbox[entry.first] = nil
+    entry.first = entry.first + 1
+    if event and not current:wants(event[1]) then return false end
+    current:resume(event or nil)
+  end
   local outcome = current.outcome
   return outcome ~= nil and not outcome.ok and guard.is_abort(outcome.message)
 end
@@ -92,8 +97,23 @@ end
 -- Takes out the job at an index, which has ended.
 local function take_out(self, index)
   local entry = remove(self.order, index)
+  if index < self.turn then self.turn = self.turn - 1 end
   self.by_key[entry.key] = nil
   self.ended[#self.ended + 1] = entry.job
+end
+
+--- Ends a job: nothing more of it runs.
+-- @tparam string key
+-- @treturn boolean Whether it still ran.
+function jobs:cancel(key)
+  for i = 1, #self.order do
+    if self.order[i].key == key then
+      self.order[i].job:cancel()
+      take_out(self, i)
+      return true
+    end
+  end
+  return false
 end
 
 local function announce_ended(self)
@@ -112,7 +132,7 @@ function jobs:run()
   while idle < #self.order do
     if self.turn > #self.order then self.turn = 1 end
     local entry = self.order[self.turn]
-    if entry.first > entry.last then
+    if not has_work(entry) then
       idle = idle + 1
       self.turn = self.turn + 1
     else
@@ -134,7 +154,7 @@ end
 function jobs:has_waiting()
   if #self.ended > 0 then return true end
   for i = 1, #self.order do
-    if self.order[i].first <= self.order[i].last then return true end
+    if has_work(self.order[i]) then return true end
   end
   return false
 end

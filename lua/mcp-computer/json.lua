@@ -15,12 +15,17 @@ local json = {}
 
 json.TEXT = text.TEXT
 json.BYTES = text.BYTES
+json.RAW = text.RAW
 
 --- Stands for JSON's `null`, where a Lua nil would be lost.
 json.null = setmetatable({}, { __tostring = function() return "null" end })
 
 -- Deeper values are cut (writing) or refused (reading).
 local MAX_DEPTH = 64
+-- Bytes of a string that are escaped at once.
+local BLOCK = 64 * 1024
+-- Values that are read at once.
+local VALUES_WITHOUT_PAUSE = 1024
 
 local ARRAY = {}
 
@@ -50,18 +55,35 @@ local function key_text(key)
   return nil -- a key that has no name in JSON: the entry is left out
 end
 
+local function no_pause() end
+
+-- Long strings are escaped piece by piece, but as text, where a character must not be cut.
+local function write_string(out, s)
+  out[#out + 1] = "\""
+  if #s <= BLOCK or out.mode == json.TEXT then
+    out[#out + 1] = text.escape(s, out.mode)
+  else
+    for at = 1, #s, BLOCK do
+      out[#out + 1] = text.escape(sub(s, at, at + BLOCK - 1), out.mode)
+      out.pause()
+    end
+  end
+  out[#out + 1] = "\""
+end
+
 local write
 
-local function write_array(out, t, length, mode, path, depth)
+-- `out` is what has been written so far, in pieces, and how: `mode`, `pause`, and the tables that are open in `path`.
+local function write_array(out, t, length, depth)
   out[#out + 1] = "["
   for i = 1, length do
     if i > 1 then out[#out + 1] = "," end
-    write(out, rawget(t, i), mode, path, depth)
+    write(out, rawget(t, i), depth)
   end
   out[#out + 1] = "]"
 end
 
-local function write_object(out, t, mode, path, depth)
+local function write_object(out, t, depth)
   local names, values = {}, {}
   for key, value in next, t do
     local name = key_text(key)
@@ -73,29 +95,31 @@ local function write_object(out, t, mode, path, depth)
   sort(names)
   out[#out + 1] = "{"
   for i = 1, #names do
-    out[#out + 1] = (i > 1 and ",\"" or "\"") .. text.escape(names[i], mode) .. "\":"
-    write(out, values[names[i]], mode, path, depth)
+    if i > 1 then out[#out + 1] = "," end
+    write_string(out, names[i])
+    out[#out + 1] = ":"
+    write(out, values[names[i]], depth)
   end
   out[#out + 1] = "}"
 end
 
-function write(out, value, mode, path, depth)
+function write(out, value, depth)
   local kind = type(value)
   if kind == "string" then
-    out[#out + 1] = "\"" .. text.escape(value, mode) .. "\""
+    write_string(out, value)
   elseif kind == "number" and number.is_finite(value) then
     out[#out + 1] = number.format(value)
   elseif kind == "boolean" then
     out[#out + 1] = value and "true" or "false"
-  elseif kind == "table" and not rawequal(value, json.null) and not path[value] and depth < MAX_DEPTH then
-    path[value] = true
+  elseif kind == "table" and not rawequal(value, json.null) and not out.path[value] and depth < MAX_DEPTH then
+    out.path[value] = true
     local length = array_length(value)
     if length then
-      write_array(out, value, length, mode, path, depth + 1)
+      write_array(out, value, length, depth + 1)
     else
-      write_object(out, value, mode, path, depth + 1)
+      write_object(out, value, depth + 1)
     end
-    path[value] = nil
+    out.path[value] = nil
   else
     out[#out + 1] = "null" -- nil, NaN, infinities, functions, cycles, and what is too deep
   end
@@ -106,11 +130,12 @@ end
 -- A table is an array if it is marked by @{json.array} or holds exactly the keys 1 to n; any other is an object, with
 -- its keys in order.
 -- @param value
--- @tparam[opt] string mode How strings are written: `json.TEXT` (default) or `json.BYTES`.
--- @treturn string ASCII.
-function json.encode(value, mode)
-  local out = {}
-  write(out, value, mode or json.TEXT, {}, 0)
+-- @tparam[opt] string mode How strings are written: `json.TEXT` (default), `json.BYTES` or `json.RAW`.
+-- @tparam[opt] function pause Called now and then while long strings are written.
+-- @treturn string ASCII, but for `json.RAW`.
+function json.encode(value, mode, pause)
+  local out = { mode = mode or json.TEXT, pause = pause or no_pause, path = {} }
+  write(out, value, 0)
   return concat(out)
 end
 
@@ -129,8 +154,9 @@ local function has_control(raw)
   return false
 end
 
--- Readers return the value and where what follows it begins, or nil and an error.
-local function read_string(s, at, mode)
+-- Readers return the value and where what follows it begins, or nil and an error. `how` holds `mode` and `pause`.
+local function read_string(s, at, how)
+  local mode = how.mode
   local parts = {}
   at = at + 1
   while true do
@@ -142,6 +168,12 @@ local function read_string(s, at, mode)
       parts[#parts + 1] = text.read_raw(raw, mode)
     end
     if byte(s, stop) == 34 then return concat(parts), stop + 1 end
+    if mode == json.RAW then
+      local rest, after = text.read_raw_string(s, stop, how.pause)
+      if not rest then return nil, after end
+      parts[#parts + 1] = rest
+      return concat(parts), after
+    end
     local piece, after = text.read_escape(s, stop, mode)
     if not piece then return nil, "an invalid escape in a string" end
     parts[#parts + 1] = piece
@@ -151,12 +183,12 @@ end
 
 local read
 
-local function read_array(s, at, mode, depth)
+local function read_array(s, at, how, depth)
   local result, count = json.array({}), 0
   at = skip_space(s, at + 1)
   if sub(s, at, at) == "]" then return result, at + 1 end
   while true do
-    local value, after = read(s, at, mode, depth)
+    local value, after = read(s, at, how, depth)
     if value == nil then return nil, after end
     count = count + 1
     result[count] = value
@@ -168,18 +200,18 @@ local function read_array(s, at, mode, depth)
   end
 end
 
-local function read_object(s, at, mode, depth)
+local function read_object(s, at, how, depth)
   local result = {}
   at = skip_space(s, at + 1)
   if sub(s, at, at) == "}" then return result, at + 1 end
   while true do
     if sub(s, at, at) ~= "\"" then return nil, "an object's key is not a string" end
-    local key, after = read_string(s, at, mode)
+    local key, after = read_string(s, at, how)
     if not key then return nil, after end
     at = skip_space(s, after)
     if sub(s, at, at) ~= ":" then return nil, "an object lacks a colon" end
     local value
-    value, after = read(s, skip_space(s, at + 1), mode, depth)
+    value, after = read(s, skip_space(s, at + 1), how, depth)
     if value == nil then return nil, after end
     result[key] = value
     at = skip_space(s, after)
@@ -190,12 +222,14 @@ local function read_object(s, at, mode, depth)
   end
 end
 
-function read(s, at, mode, depth)
+function read(s, at, how, depth)
   if depth > MAX_DEPTH then return nil, "nested too deep" end
+  how.count = how.count + 1
+  if how.count % VALUES_WITHOUT_PAUSE == 0 then how.pause() end
   local mark = sub(s, at, at)
-  if mark == "{" then return read_object(s, at, mode, depth + 1) end
-  if mark == "[" then return read_array(s, at, mode, depth + 1) end
-  if mark == "\"" then return read_string(s, at, mode) end
+  if mark == "{" then return read_object(s, at, how, depth + 1) end
+  if mark == "[" then return read_array(s, at, how, depth + 1) end
+  if mark == "\"" then return read_string(s, at, how) end
   if sub(s, at, at + 3) == "true" then return true, at + 4 end
   if sub(s, at, at + 4) == "false" then return false, at + 5 end
   if sub(s, at, at + 3) == "null" then return json.null, at + 4 end
@@ -206,12 +240,15 @@ end
 
 --- Reads JSON text. Arrays come marked (@{json.array}), `null` comes as @{json.null}.
 -- @tparam string s
--- @tparam[opt] string mode How strings are read: `json.TEXT` (default) or `json.BYTES`.
+-- @tparam[opt] string mode How strings are read: `json.TEXT` (default), `json.BYTES` or `json.RAW`.
+-- @tparam[opt] function pause Called now and then while much is read.
 -- @return The value, or nil if the text is malformed.
 -- @treturn string|nil What is wrong with it.
-function json.decode(s, mode)
+function json.decode(s, mode, pause)
   if type(s) ~= "string" then return nil, "not a string" end
-  local value, after = read(s, skip_space(s, 1), mode or json.TEXT, 0)
+  if mode == json.BYTES and text.is_raw(s) then mode = json.RAW end
+  local how = { mode = mode or json.TEXT, pause = pause or no_pause, count = 0 }
+  local value, after = read(s, skip_space(s, 1), how, 0)
   if value == nil then return nil, after end
   if skip_space(s, after) <= #s then return nil, "something follows the value" end
   return value

@@ -5,6 +5,7 @@
 
 local identity = require("mcp-computer.identity")
 local json = require("mcp-computer.json")
+local liveness = require("mcp-computer.liveness")
 
 local find, format, sub = string.find, string.format, string.sub
 local max, min, random = math.max, math.min, math.random
@@ -36,7 +37,8 @@ link.WAITING, link.OPENING, link.GREETING, link.LINKED, link.STOPPED =
 
 --- @tparam table options
 --   `address`: see @{url.parse}; `boot`: this start's name; `hello()`: the hello frame; `clock()`: seconds;
---   `on_linked(connection)`; `on_frame(connection, frame)`: a frame that isn't the link's own affair;
+--   `on_linked(connection)`; `on_version2(connection)`: its bridge turned out to speak version 2, right after that or
+--   later; `on_frame(connection, frame)`: a frame that isn't the link's own affair;
 --   `on_trouble(reason, state)`: an attempt failed, or the link broke, while in `state`;
 --   `on_stop(reason)`: the link ended for good.
 -- @treturn link One that connects at its first @{link:tick}.
@@ -48,7 +50,7 @@ function link.new(options)
     retry_seconds = FIRST_RETRY_SECONDS,
     prefix = options.address.base .. "#" .. sub(options.boot, -4), -- of the URLs of all connections of this start
     attempts = 0,
-    connection = nil,      -- {url, socket, mode, version, limit, linked_at} of the present attempt
+    connection = nil,      -- {url, socket, mode, version, limit, linked_at, liveness} of the present attempt
   }, link)
 end
 
@@ -126,16 +128,37 @@ local function become_linked(self)
   self.options.on_linked(self.connection)
 end
 
-local function hello_ok(self, frame)
+-- The bridge speaks version 2. Returns whether that is news.
+local function become_version2(self, frame)
   local connection = self.connection
-  if type(frame.protocol) == "number" and frame.protocol >= 2 then
-    connection.version = 2
-    connection.mode = json.BYTES
-    if type(frame.maxMessage) == "number" and frame.maxMessage >= SMALLEST_LIMIT then
-      connection.limit = min(frame.maxMessage, identity.MAX_MESSAGE)
-    end
+  if connection.version >= 2 then return false end
+  connection.version = 2
+  connection.mode = json.BYTES
+  if type(frame.maxMessage) == "number" and frame.maxMessage >= SMALLEST_LIMIT then
+    connection.limit = min(frame.maxMessage, identity.MAX_MESSAGE)
   end
+  connection.liveness = liveness.new(frame.pingSeconds, frame.deadSeconds, self.options.clock())
+  return true
+end
+
+-- The bridge has answered the hello; `is_version2`: it speaks version 2.
+local function greeted(self, frame, is_version2)
+  local connection = self.connection
+  local is_news = is_version2 and become_version2(self, frame)
   if self.state == link.GREETING then become_linked(self) end
+  if is_news and connection == self.connection then
+    self.wake_at = connection.liveness.wake_at
+    self.options.on_version2(connection)
+  end
+end
+
+local function hello_ok(self, frame)
+  greeted(self, frame, type(frame.protocol) == "number" and frame.protocol >= 2)
+end
+
+-- Whether only a bridge of version 2 sends such a frame.
+local function shows_version2(frame)
+  return frame.type == "ping" or frame.type == "request" and frame.boot ~= nil
 end
 
 local function hello_error(self, frame)
@@ -150,9 +173,16 @@ end
 local function received(self, data, is_binary)
   if is_binary or type(data) ~= "string" then return end
   local connection = self.connection
+  if connection.liveness then connection.liveness:heard(self.options.clock()) end
   local frame = json.decode(data, connection.mode)
   if type(frame) ~= "table" or rawequal(frame, json.null) then return end
   local kind = frame.type
+  if connection.version < 2 and shows_version2(frame) then
+    -- Its hello-ok was lost in a full event queue. As version 1, the same request could be run twice.
+    greeted(self, {}, true)
+    if connection ~= self.connection then return end
+    frame = json.decode(data, connection.mode)
+  end
   if kind == "hello-ok" then
     hello_ok(self, frame)
   elseif kind == "hello-error" then
@@ -161,7 +191,7 @@ local function received(self, data, is_binary)
     if connection.version >= 2 then
       self:send(connection, json.encode({ type = "pong", n = frame.n }, connection.mode))
     end
-  else
+  elseif kind ~= "pong" then -- a pong has been heard, which is all there is to it
     self.options.on_frame(connection, frame)
   end
 end
@@ -195,29 +225,49 @@ function link:handle(event)
   return true
 end
 
+-- It is time for a ping, or the bridge is gone.
+local function ping(self)
+  local connection = self.connection
+  local n = connection.liveness:due(self.options.clock())
+  if not n then
+    return retry_later(self, format("nothing came from the bridge for %d seconds", connection.liveness.dead_seconds))
+  end
+  self.wake_at = connection.liveness.wake_at
+  self:send(connection, json.encode({ type = "ping", n = n }, connection.mode))
+end
+
 --- Does what is due by now.
--- @tparam[opt] boolean due The time has come whatever the clock says, which may have been set back.
-function link:tick(due)
-  if not self.wake_at or not due and self.options.clock() < self.wake_at then return end
+function link:tick()
+  if not self.wake_at or self.options.clock() < self.wake_at then return end
   if self.state == link.WAITING then
     connect(self)
   elseif self.state == link.OPENING then
     retry_later(self, "Timed out")
   elseif self.state == link.GREETING then
     become_linked(self)
+  elseif self.state == link.LINKED then
+    ping(self)
   end
+end
+
+--- The agent did something else for a while: that the bridge was silent then says nothing.
+-- @tparam number seconds
+function link:held_up(seconds)
+  if self.connection and self.connection.liveness then self.connection.liveness:held_up(seconds) end
 end
 
 --- Sends a frame, if its connection is still the present one. A link that can't send is opened again.
 -- @tparam table connection
 -- @tparam string message
 -- @treturn boolean Whether it was sent.
--- @treturn string|nil `too-large` if the game refuses a message of this size; the link goes on then.
+-- @treturn string|nil `too-large` if the game refuses a message of this size, `busy` if too many messages wait in the
+--   game; the link goes on then.
 function link:send(connection, message)
   if connection ~= self.connection or not connection.socket then return false end
   local ok, problem = pcall(connection.socket.send, message)
   if ok then return true end
   if find(tostring(problem), "too large", 1, true) then return false, "too-large" end
+  if find(tostring(problem), "Too many ongoing", 1, true) then return false, "busy" end
   retry_later(self, tostring(problem))
   return false
 end

@@ -14,6 +14,12 @@ local reply = {}
 -- Values that hold this many times what a message may are not even written out to be measured.
 local HOPELESS_FACTOR = 8
 
+-- What holds an answer, as errors call it.
+local MESSAGE, PARTS = "a message", "an answer in parts"
+
+--- Bytes of an answer in parts, at most.
+reply.PARTS_LIMIT = 16 * 1024 * 1024
+
 -- An error of version 1 is one string: all of it that helps goes in.
 local function error_line(outcome)
   local line = outcome.message
@@ -71,17 +77,18 @@ local function size_of_values(returns)
   return size
 end
 
-local function too_large(size_text, limit)
+local function too_large(size_text, limit, carrier)
   return {
     ok = false,
     kind = "too-large",
-    message = "the result is too large: " .. size_text .. " bytes, where a message may hold " .. number.format(limit),
+    message = "the result is too large: " .. size_text .. " bytes, where " .. carrier .. " may hold "
+      .. number.format(limit),
     hint = "The code has run. Return less: a part of the value (string.sub, or some of the entries), or write it to a "
       .. "file and read that piece by piece.",
   }
 end
 
---- Writes the answer to a request.
+--- Writes the answer to a request of version 1.
 -- @tparam table connection Whose `mode`, `version` and `limit` count (see @{link.new}).
 -- @tparam string id
 -- @tparam table outcome `ok` with `result` or `returns`; or not, with `kind`, `message`, `traceback`, `hint`.
@@ -91,7 +98,7 @@ function reply.encode(connection, id, outcome, printed)
   local limit = connection.limit
   local least = outcome.returns and size_of_values(outcome.returns) or 0
   if least > limit * HOPELESS_FACTOR then
-    return reply.encode(connection, id, too_large("over " .. number.format(least), limit), printed)
+    return reply.encode(connection, id, too_large("over " .. number.format(least), limit, MESSAGE), printed)
   end
   local message = encode(connection, id, outcome, printed)
   if #message <= limit then return message end
@@ -102,7 +109,7 @@ function reply.encode(connection, id, outcome, printed)
     end
   end
   if outcome.kind == "too-large" then return encode(connection, id, outcome) end
-  return reply.encode(connection, id, too_large(number.format(#message), limit), printed)
+  return reply.encode(connection, id, too_large(number.format(#message), limit, MESSAGE), printed)
 end
 
 --- The answer to send where the game itself refused to send one.
@@ -111,7 +118,54 @@ end
 -- @tparam number size Bytes of the refused message.
 -- @treturn string
 function reply.refused_by_game(connection, id, size)
-  return encode(connection, id, too_large(number.format(size), connection.limit))
+  return encode(connection, id, too_large(number.format(size), connection.limit, MESSAGE))
+end
+
+local function raw(id, outcome, printed, pause)
+  local frame = { type = "response", id = id, ok = outcome.ok, outputBytes = printed }
+  if outcome.ok then
+    frame.result = outcome.result or { returns = outcome.returns, outputBytes = printed }
+  else
+    frame.error = {
+      kind = outcome.kind, message = outcome.message, traceback = outcome.traceback, hint = outcome.hint,
+    }
+  end
+  return json.encode(frame, json.RAW, pause)
+end
+
+--- Writes the answer to a request of version 2, as it travels in parts.
+-- @param id
+-- @tparam table outcome As for @{reply.encode}.
+-- @tparam[opt] number printed How many bytes the job printed.
+-- @tparam[opt] function pause Called now and then.
+-- @treturn string JSON text, its strings escaped as `json.RAW`.
+function reply.raw(id, outcome, printed, pause)
+  local limit = reply.PARTS_LIMIT
+  local least = outcome.returns and size_of_values(outcome.returns) or 0
+  if least > limit then return raw(id, too_large("over " .. number.format(least), limit, PARTS), printed) end
+  local answer = raw(id, outcome, printed, pause)
+  if #answer <= limit then return answer end
+  return raw(id, too_large(number.format(#answer), limit, PARTS), printed)
+end
+
+--- The answer in the place of one that the bridge, or the game, refuses to take.
+-- @param id
+-- @tparam number size Bytes of that one.
+-- @tparam number limit Bytes that a message may hold.
+-- @tparam[opt] number printed How many bytes the job printed.
+-- @treturn string As from @{reply.raw}.
+function reply.refused(id, size, limit, printed)
+  return raw(id, too_large(number.format(size), limit, MESSAGE), printed)
+end
+
+--- An answer as one message.
+-- @tparam string answer From @{reply.raw}.
+-- @tparam number limit Bytes that a message may hold.
+-- @treturn string|nil Nil if it is too large for that.
+function reply.message(answer, limit)
+  if #answer > limit then return nil end
+  local message = text.ascii(answer)
+  return #message <= limit and message or nil
 end
 
 --- Whether an id can be answered to.

@@ -1,27 +1,43 @@
 --- Bytes, code points and JSON string escapes: how a Lua string crosses the link as pure ASCII, and comes back.
 --
--- A Lua string is bytes. The link has two readings of it (PROTOCOL.md, "Byte strings"):
+-- A Lua string is bytes. The link has three readings of it (PROTOCOL.md, "Byte strings"):
 --
 --   * `text.TEXT` (version 1, and every hello): what is valid UTF-8 is written as its code points, a stray byte as the
 --     code point of the same number; code points that arrive become UTF-8.
 --   * `text.BYTES` (version 2): one code point U+0000 to U+00FF for each byte, both ways.
+--   * `text.RAW` (version 2, in parts): the same, but bytes over 127 may also stand as they are.
 
 local byte, char, find, format = string.byte, string.char, string.find, string.format
 local gsub, sub = string.gsub, string.sub
 local concat = table.concat
 local floor = math.floor
-local tonumber = tonumber
+local setmetatable, tonumber = setmetatable, tonumber
 
 local text = {}
 
 text.TEXT = "text"
 text.BYTES = "bytes"
+text.RAW = "raw"
 
 -- Everything but printable ASCII, the quote and the backslash; `[` and `]` match too and are left as they are. The
 -- pattern is ASCII without classes, so it means the same in every Lua and locale.
 local NOT_PLAIN = "[^ !#-Z^-~]"
 local HIGH = "[\128-\255]"
 local HIGH_RUN = "[\128-\255]+"
+-- As NOT_PLAIN, but bytes over 126 are left as they are too.
+local NOT_RAW = "[^ !#-Z^-\255]"
+local NOT_ASCII = "[\127-\255]"
+-- An escape, with hexadecimal digits that may belong to it: one pass over a string finds all of them.
+local ESCAPE = "\\([\"\\/bfnrtu]?%x?%x?%x?%x?)"
+local ESCAPE_BUT_UNICODE = "\\[^u]"
+local HIGH_SURROGATE = "\\u[dD][89ABab]"
+local NO_CONTROL = "^[ -\255]*$"
+
+-- Strings with escapes are read by blocks, each of which is looked at as a whole: the first is small, as most strings
+-- are, and each next one twice as long.
+local FIRST_BLOCK, LAST_BLOCK = 256, 64 * 1024
+-- An escape may begin this many bytes before a block's end and end in the next.
+local UNFINISHED_ESCAPE = 5
 
 local FIRST_HIGH_SURROGATE, FIRST_LOW_SURROGATE, AFTER_SURROGATES = 0xD800, 0xDC00, 0xE000
 local FIRST_SUPPLEMENTARY, LAST_CODE_POINT = 0x10000, 0x10FFFF
@@ -111,9 +127,24 @@ end
 -- @treturn string
 function text.escape(s, mode)
   if mode == text.BYTES then return (gsub(s, NOT_PLAIN, byte_escapes)) end
+  if mode == text.RAW then return (gsub(s, NOT_RAW, ascii_escapes)) end
   s = gsub(s, NOT_PLAIN, ascii_escapes)
   if find(s, HIGH) then s = gsub(s, HIGH_RUN, escape_high_run) end
   return s
+end
+
+--- JSON text whose strings were escaped as `text.RAW`, as if they had been as `text.BYTES`.
+-- @tparam string raw
+-- @treturn string ASCII.
+function text.ascii(raw)
+  return (gsub(raw, NOT_ASCII, byte_escapes))
+end
+
+--- Whether JSON text means the same read as `text.RAW` and as `text.BYTES`, which takes longer.
+-- @tparam string s
+-- @treturn boolean
+function text.is_raw(s)
+  return not find(s, HIGH) and not find(s, HIGH_SURROGATE)
 end
 
 -- Bytes over 127 that stand in a message as they are. The bridge means UTF-8, but a game before 1.109 hands each code
@@ -141,7 +172,7 @@ end
 -- @tparam string mode
 -- @treturn string
 function text.read_raw(raw, mode)
-  if not find(raw, HIGH) then return raw end
+  if mode == text.RAW or not find(raw, HIGH) then return raw end
   return (gsub(raw, HIGH_RUN, function(run) return read_high_run(run, mode) end))
 end
 
@@ -176,6 +207,63 @@ function text.read_escape(s, at, mode)
     end
   end
   return text.utf8(code), after
+end
+
+-- What stands for an escape, by all that ESCAPE captures of it: the digits after it are handed on.
+local malformed = false
+local unescaped = setmetatable({}, {
+  __index = function(known, captured)
+    local letter, rest = sub(captured, 1, 1), sub(captured, 2)
+    local meaning
+    if letter ~= "u" then
+      meaning = SIMPLE_ESCAPES[letter] and SIMPLE_ESCAPES[letter] .. rest
+    elseif #rest == 4 then
+      local code = tonumber(rest, 16)
+      meaning = code <= 0xFF and char(code) or text.utf8(code)
+    end
+    if not meaning then
+      malformed = true
+      return false
+    end
+    -- The many that have digits after them are not worth remembering.
+    if #captured <= 2 or letter == "u" and sub(rest, 1, 2) == "00" then known[captured] = meaning end
+    return meaning
+  end,
+})
+
+-- Where a block's whole escapes end, and whether its string does too.
+local function end_of_block(block)
+  -- Of the same length, but any quote or backslash left is one that counts.
+  local masked = gsub(block, ESCAPE_BUT_UNICODE, "__")
+  local quote = find(masked, "\"", 1, true)
+  if quote then return quote - 1, true end
+  local unfinished = find(masked, "\\", #masked > UNFINISHED_ESCAPE and -UNFINISHED_ESCAPE or 1, true)
+  return unfinished and unfinished - 1 or #block, false
+end
+
+--- The rest of a JSON string that is read as `text.RAW`.
+-- @tparam string s
+-- @tparam number at Where it begins, behind its quote.
+-- @tparam function pause Called now and then.
+-- @treturn string|nil Nil if it is malformed.
+-- @treturn number|string Where what follows its closing quote begins, or what is wrong with it.
+function text.read_raw_string(s, at, pause)
+  local parts, size = {}, FIRST_BLOCK
+  while true do
+    -- CraftOS-PC copies a part of a string whenever it is looked at: `concat` makes it one of its own.
+    local block = concat({ sub(s, at, at + size - 1) })
+    local length, ends = end_of_block(block)
+    if length < #block then block = sub(block, 1, length) end
+    if not find(block, NO_CONTROL) then return nil, "a control character in a string" end
+    malformed = false
+    parts[#parts + 1] = gsub(block, ESCAPE, unescaped)
+    if malformed then return nil, "an invalid escape in a string" end
+    at = at + length
+    if ends then return concat(parts), at + 1 end
+    if length == 0 or at > #s then return nil, "a string does not end" end
+    if size < LAST_BLOCK then size = size * 2 end
+    pause()
+  end
 end
 
 return text

@@ -90,7 +90,14 @@ async fn demo() -> anyhow::Result<()> {
             tool.description.as_deref().unwrap_or_default()
         ));
     }
-    for name in ["probe-computers", "list-computers", "exec-lua"] {
+    for name in [
+        "probe-computers",
+        "list-computers",
+        "exec-lua",
+        "list-jobs",
+        "get-job",
+        "cancel-job",
+    ] {
         ensure!(
             tools.iter().any(|tool| tool.name == name),
             "there is no tool {name}"

@@ -1,19 +1,16 @@
 //! Which computers exist, and ask one something, whoever holds the link port.
 
-use std::{
-    hash::{BuildHasher, RandomState},
-    sync::atomic::{AtomicU64, Ordering},
-    time::Duration,
-};
+use std::{sync::Arc, time::Duration};
 
 use serde_json::Value;
 use thiserror::Error;
+use tokio::time::Instant;
 
 pub use crate::link::{
+    computer::{Cancelled, Computer, Facts, Presence, Waited},
     frame::{AgentError, Answer, ComputerId},
+    job::{About, End, Job, Progress, Stage},
     port::{Blocked, PortState},
-    registry::{Computer, Facts, Presence},
-    session::AskError,
     text::one_line,
 };
 use crate::{config::LinkConfig, link::port::LinkPort};
@@ -22,7 +19,6 @@ use crate::{config::LinkConfig, link::port::LinkPort};
 #[derive(Debug)]
 pub struct Fabric {
     port: LinkPort,
-    ids: RequestIds,
 }
 
 /// Why the computers can't be reached at all.
@@ -30,12 +26,22 @@ pub struct Fabric {
 #[error("The link port {} can't be opened, so no computer can link: {}", .0.address, .0.reason)]
 pub struct Unreachable(pub Blocked);
 
+/// One thing to ask of a computer.
+#[derive(Debug, Clone, Copy)]
+pub struct Ask<'a> {
+    /// The method of the link protocol.
+    pub method: &'a str,
+    /// Its parameters.
+    pub params: Option<&'a Value>,
+    /// What it is about.
+    pub about: About<'a>,
+}
+
 impl Fabric {
     /// Starts the link port in this process.
     pub fn start(config: &LinkConfig) -> Self {
         Self {
             port: LinkPort::start(config),
-            ids: RequestIds::new(),
         }
     }
 
@@ -53,7 +59,7 @@ impl Fabric {
     ///
     /// # Errors
     /// The link port can't be opened.
-    pub async fn computers(&self) -> Result<Vec<Computer>, Unreachable> {
+    pub async fn computers(&self) -> Result<Vec<Arc<Computer>>, Unreachable> {
         self.reachable().await?;
         Ok(self.port.registry().all())
     }
@@ -62,9 +68,18 @@ impl Fabric {
     ///
     /// # Errors
     /// The link port can't be opened.
-    pub async fn computer(&self, id: ComputerId) -> Result<Option<Computer>, Unreachable> {
+    pub async fn computer(&self, id: ComputerId) -> Result<Option<Arc<Computer>>, Unreachable> {
         self.reachable().await?;
         Ok(self.port.registry().get(id))
+    }
+
+    /// A job that is running or still readable, and its computer.
+    ///
+    /// # Errors
+    /// The link port can't be opened.
+    pub async fn job(&self, id: &str) -> Result<Option<(Arc<Computer>, Arc<Job>)>, Unreachable> {
+        self.reachable().await?;
+        Ok(self.port.registry().job(id))
     }
 
     async fn reachable(&self) -> Result<(), Unreachable> {
@@ -74,64 +89,27 @@ impl Fabric {
         }
     }
 
-    /// Asks a linked computer, and waits `time` at most.
+    /// Enters a request to a computer, to be sent by [`Fabric::run`].
     ///
     /// # Errors
-    /// It gave no answer, and why.
-    pub async fn ask(
+    /// The computer has too many jobs that have not ended.
+    pub fn begin(&self, computer: &Computer, ask: Ask<'_>) -> Result<Arc<Job>, String> {
+        computer
+            .begin(self.port.registry().ids.next(), ask.about)
+            .map_err(|error| error.to_string())
+    }
+
+    /// Sends a request until the computer has it, and waits for its end, `time` at most. Dropping the future gives up
+    /// the wait; the job goes on.
+    pub async fn run(
         &self,
         computer: &Computer,
-        method: &str,
-        params: Option<&Value>,
+        job: &Arc<Job>,
+        ask: Ask<'_>,
         time: Duration,
-    ) -> Result<Answer, AskError> {
-        match &computer.presence {
-            Presence::Linked(link) => {
-                let id = self.ids.next();
-                tracing::debug!(computer = %computer.facts.id, request = id, method, "asking");
-                link.ask(id, method, params, time).await
-            }
-            Presence::Left { why, .. } => Err(AskError::LinkLost(why.clone())),
-        }
-    }
-}
-
-/// Makes request ids that no other bridge, and no earlier run of this one, makes.
-#[derive(Debug)]
-struct RequestIds {
-    /// Drawn at the start.
-    bridge: u64,
-    next: AtomicU64,
-}
-
-impl RequestIds {
-    fn new() -> Self {
-        // The standard library keys each RandomState from the system's random source.
-        let bridge =
-            RandomState::new().hash_one((std::process::id(), std::time::SystemTime::now()));
-        Self {
-            bridge: bridge >> 16,
-            next: AtomicU64::new(1),
-        }
-    }
-
-    fn next(&self) -> String {
-        format!(
-            "{:012x}-{}",
-            self.bridge,
-            self.next.fetch_add(1, Ordering::Relaxed)
-        )
-    }
-}
-
-#[cfg(test)]
-mod tests {
-    use super::*;
-
-    #[test]
-    fn two_bridges_never_make_the_same_request_id() {
-        let (one, other) = (RequestIds::new(), RequestIds::new());
-        assert_ne!(one.next(), other.next());
-        assert_ne!(one.next(), one.next());
+    ) -> Waited {
+        computer
+            .run(job, ask.method, ask.params, Instant::now() + time)
+            .await
     }
 }

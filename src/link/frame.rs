@@ -1,9 +1,9 @@
-//! The frames of the link protocol: what an agent sends, read; what the bridge sends, written. No I/O.
+//! The frames that an agent sends, read into types. No I/O.
 
 use std::{borrow::Cow, fmt};
 
 use serde::{Deserialize, Serialize};
-use serde_json::{Value, json};
+use serde_json::Value;
 use thiserror::Error;
 
 use super::text::{self, TextMode};
@@ -13,12 +13,6 @@ pub const DEFAULT_MAX_MESSAGE: usize = 131_072;
 
 /// The version of the link protocol that this bridge speaks.
 pub const PROTOCOL: u32 = 2;
-
-/// Seconds between application pings that hello-ok asks for.
-const PING_SECONDS: u32 = 5;
-
-/// Seconds of silence after which a peer counts as dead.
-const DEAD_SECONDS: u32 = 15;
 
 /// The longest label and the longest other text of a hello that are kept, in characters. The game's labels have 32.
 const MAX_LABEL: usize = 128;
@@ -51,10 +45,41 @@ impl fmt::Display for ComputerId {
 pub enum AgentFrame {
     /// Who the agent is; the first frame of a link.
     Hello(Box<Hello>),
+    /// A request arrived and will be run, once (version 2).
+    Accepted {
+        /// The request's id.
+        id: String,
+    },
+    /// A piece of what a job printed (version 2).
+    Output(OutputPiece),
     /// The answer to a request.
     Response(Response),
+    /// A job that the agent still knows, told after a new link (version 2).
+    Job(JobReport),
+    /// A part of a frame (version 2).
+    Part {
+        /// The frame's name.
+        of: String,
+        /// Which part.
+        n: usize,
+        /// Of how many.
+        count: usize,
+        /// Its bytes, in base64.
+        data: String,
+    },
+    /// A part of ours arrived, or is refused (version 2).
+    PartAck {
+        /// The frame's name.
+        of: String,
+        /// Which part.
+        n: usize,
+        /// Why the whole frame is refused, if it is.
+        error: Option<String>,
+    },
     /// Asks for a pong with the same number.
     Ping(u64),
+    /// Answers a ping.
+    Pong,
     /// A type that this bridge doesn't know.
     Unknown(String),
 }
@@ -87,9 +112,18 @@ pub struct Hello {
     pub max_message: usize,
     /// The token it shows.
     pub token: Option<String>,
+    /// This start of the agent program (version 2).
+    pub boot: Option<String>,
+    /// The requests it still knows (version 2).
+    pub jobs: Vec<String>,
 }
 
 impl Hello {
+    /// Which start of the agent program this is; none with an agent of version 1, which has no such thing.
+    pub fn boot_name(&self) -> Option<String> {
+        (self.protocol >= 2).then(|| self.boot.clone().unwrap_or_default())
+    }
+
     /// How strings travel on this link after hello-ok.
     pub fn text_mode(&self) -> TextMode {
         if self.protocol >= 2 {
@@ -129,6 +163,41 @@ pub struct Response {
     pub id: String,
     /// What came of it.
     pub answer: Answer,
+    /// How many bytes the job printed in all, if the agent tells.
+    pub output_bytes: Option<u64>,
+}
+
+/// A piece of what a job printed.
+#[derive(Debug)]
+pub struct OutputPiece {
+    /// The request's id.
+    pub id: String,
+    /// Its place among the job's pieces, from 1.
+    pub seq: u64,
+    /// The bytes.
+    pub bytes: Vec<u8>,
+    /// How many bytes were lost right before it.
+    pub dropped: u64,
+}
+
+/// What an agent tells of a job that it still knows.
+#[derive(Debug, Deserialize)]
+#[serde(rename_all = "camelCase")]
+pub struct JobReport {
+    /// The request's id.
+    pub id: String,
+    /// How long ago it was started, in milliseconds.
+    #[serde(default)]
+    pub age_ms: u64,
+    /// The beginning of its code.
+    #[serde(default)]
+    pub code: String,
+    /// Whether it holds the turtle.
+    #[serde(default)]
+    pub exclusive: bool,
+    /// How many bytes it has printed so far.
+    #[serde(default)]
+    pub output_bytes: u64,
 }
 
 /// What came of a request.
@@ -168,6 +237,24 @@ struct Wire<'a> {
     error: Option<Value>,
     #[serde(default)]
     n: Option<u64>,
+    #[serde(default)]
+    seq: Option<u64>,
+    #[serde(default)]
+    text: Option<String>,
+    #[serde(default)]
+    dropped: Option<u64>,
+    #[serde(default, rename = "outputBytes")]
+    output_bytes: Option<u64>,
+    #[serde(default)]
+    name: Option<String>,
+    #[serde(default)]
+    job: Option<Value>,
+    #[serde(default)]
+    of: Option<String>,
+    #[serde(default)]
+    count: Option<usize>,
+    #[serde(default)]
+    data: Option<String>,
 }
 
 #[derive(Deserialize)]
@@ -186,6 +273,11 @@ struct WireHello {
     max_message: Option<usize>,
     #[serde(default)]
     token: Option<String>,
+    #[serde(default)]
+    boot: Option<String>,
+    // Not an array when an agent writes an empty Lua table.
+    #[serde(default)]
+    jobs: Value,
 }
 
 /// Reads one message of an agent whose strings are as `mode` says.
@@ -201,21 +293,56 @@ pub fn read(message: &str, mode: TextMode) -> Result<AgentFrame, FrameError> {
     }
     let wire: Wire<'_> = serde_json::from_str(message)?;
     let missing = |field| FrameError::Malformed(serde::de::Error::missing_field(field));
+    let needed = |field: Option<String>, name| field.ok_or_else(|| missing(name));
     Ok(match wire.kind.as_ref() {
         "hello" => AgentFrame::Hello(Box::new(read_hello(message)?)),
+        "accepted" => AgentFrame::Accepted {
+            id: needed(wire.id, "id")?,
+        },
+        "output" => AgentFrame::Output(OutputPiece {
+            id: needed(wire.id, "id")?,
+            seq: wire.seq.ok_or_else(|| missing("seq"))?,
+            bytes: text::bytes(&needed(wire.text, "text")?, mode),
+            dropped: wire.dropped.unwrap_or(0),
+        }),
         "response" => {
-            let id = wire.id.ok_or_else(|| missing("id"))?;
+            let id = needed(wire.id, "id")?;
             let ok = wire.ok.ok_or_else(|| missing("ok"))?;
             let result = wire.result.map(|result| text::decode_value(result, mode));
             let error = (!ok).then(|| read_error(wire.error, mode));
             AgentFrame::Response(Response {
                 id,
                 answer: Answer { result, error },
+                output_bytes: wire.output_bytes,
             })
         }
+        "event" if wire.name.as_deref() == Some("job") => {
+            let report = text::decode_value(wire.job.unwrap_or_default(), mode);
+            AgentFrame::Job(serde_json::from_value(report)?)
+        }
+        "part" => AgentFrame::Part {
+            of: needed(wire.of, "of")?,
+            n: part_number(wire.n).ok_or_else(|| missing("n"))?,
+            count: wire.count.ok_or_else(|| missing("count"))?,
+            data: needed(wire.data, "data")?,
+        },
+        "part-ack" => AgentFrame::PartAck {
+            of: needed(wire.of, "of")?,
+            n: part_number(wire.n).ok_or_else(|| missing("n"))?,
+            error: wire.error.map(|error| {
+                error
+                    .as_str()
+                    .map_or_else(|| error.to_string(), str::to_owned)
+            }),
+        },
         "ping" => AgentFrame::Ping(wire.n.ok_or_else(|| missing("n"))?),
+        "pong" => AgentFrame::Pong,
         other => AgentFrame::Unknown(other.to_owned()),
     })
+}
+
+fn part_number(n: Option<u64>) -> Option<usize> {
+    n.and_then(|n| usize::try_from(n).ok())
 }
 
 fn read_hello(message: &str) -> Result<Hello, FrameError> {
@@ -241,6 +368,15 @@ fn read_hello(message: &str) -> Result<Hello, FrameError> {
         }),
         max_message: wire.max_message.unwrap_or(DEFAULT_MAX_MESSAGE),
         token: wire.token,
+        boot: wire.boot.map(clip),
+        jobs: match wire.jobs {
+            Value::Array(jobs) => jobs
+                .iter()
+                .filter_map(Value::as_str)
+                .map(str::to_owned)
+                .collect(),
+            _ => Vec::new(),
+        },
     })
 }
 
@@ -279,60 +415,6 @@ pub fn claims_hello(message: &str) -> bool {
         r#type: Cow<'a, str>,
     }
     serde_json::from_str::<Kind<'_>>(message).is_ok_and(|kind| kind.r#type == "hello")
-}
-
-/// `hello-ok`: the link stands.
-pub fn hello_ok() -> String {
-    json!({
-        "type": "hello-ok",
-        "protocol": PROTOCOL,
-        "bridge": { "name": env!("CARGO_PKG_NAME"), "version": env!("CARGO_PKG_VERSION") },
-        "maxMessage": DEFAULT_MAX_MESSAGE,
-        "pingSeconds": PING_SECONDS,
-        "deadSeconds": DEAD_SECONDS,
-    })
-    .to_string()
-}
-
-/// `hello-error`: the link is refused or ended, and why. With `retry` false the agent stops.
-pub fn hello_error(error: &str, retry: bool) -> String {
-    let frame = json!({ "type": "hello-error", "error": error, "retry": retry });
-    // A Value's keys are strings, so it is always JSON.
-    text::encode(&frame, TextMode::Plain).unwrap_or_default()
-}
-
-/// The answer to a ping.
-pub fn pong(n: u64) -> String {
-    json!({ "type": "pong", "n": n }).to_string()
-}
-
-/// A request for a computer.
-///
-/// # Errors
-/// `params` is no JSON.
-pub fn request(
-    id: &str,
-    method: &str,
-    params: Option<&Value>,
-    mode: TextMode,
-) -> serde_json::Result<String> {
-    #[derive(Serialize)]
-    struct Request<'a> {
-        r#type: &'static str,
-        id: &'a str,
-        method: &'a str,
-        #[serde(skip_serializing_if = "Option::is_none")]
-        params: Option<&'a Value>,
-    }
-    text::encode(
-        &Request {
-            r#type: "request",
-            id,
-            method,
-            params,
-        },
-        mode,
-    )
 }
 
 #[cfg(test)]
@@ -479,24 +561,6 @@ mod tests {
         assert!(read(&deep, TextMode::Plain).is_err());
         assert!(
             matches!(read(r#"{"type":"news"}"#, TextMode::Plain), Ok(AgentFrame::Unknown(kind)) if kind == "news")
-        );
-    }
-
-    #[test]
-    fn a_request_is_written_as_the_protocol_shows_it() {
-        assert_eq!(
-            request(
-                "req-1",
-                "exec-lua",
-                Some(&json!({"code": "return 1+1"})),
-                TextMode::Plain
-            )
-            .unwrap(),
-            r#"{"type":"request","id":"req-1","method":"exec-lua","params":{"code":"return 1+1"}}"#
-        );
-        assert_eq!(
-            request("req-2", "ping", None, TextMode::Plain).unwrap(),
-            r#"{"type":"request","id":"req-2","method":"ping"}"#
         );
     }
 }

@@ -1,243 +1,36 @@
-//! One computer's link: its hello, then requests out and answers in, until either side ends it.
+//! One computer's link: its hello, then frames out and frames in, until either side ends it.
 
-use std::{
-    collections::HashMap,
-    net::SocketAddr,
-    sync::{Arc, OnceLock},
-    time::Duration,
-};
+use std::{collections::VecDeque, net::SocketAddr, sync::Arc, time::Duration};
 
 use axum::extract::ws::{CloseFrame, Message, WebSocket};
-use serde_json::Value;
-use thiserror::Error;
 use tokio::{
-    sync::{Semaphore, mpsc, oneshot},
-    time::{Instant, timeout, timeout_at},
+    sync::{mpsc, oneshot},
+    time::{Instant, sleep_until, timeout},
 };
-use tokio_util::sync::CancellationToken;
 
 use super::{
-    frame::{self, AgentFrame, Answer, FrameError, Hello},
-    registry::{Facts, Registry},
+    allowance::Allowance,
+    computer::{Computer, Facts},
+    ending::{Ending, HELLO_TIME, SEND_TIME, clip_reason},
+    frame::{self, AgentError, AgentFrame, Answer, FrameError, Hello, Response},
+    handle::{Link, Outgoing},
+    outgoing, parts,
+    registry::Registry,
     text::TextMode,
 };
 use crate::config::LinkToken;
 
-/// How many requests may wait for one computer's answer. The game queues 256 events and drops what comes after, so
-/// neither side lets more than 32 frames wait for the other.
-const WINDOW: usize = 32;
-
-/// How long a new connection has to say hello.
-const HELLO_TIME: Duration = Duration::from_secs(10);
-
-/// How long a frame may take to go out before the computer counts as no longer reading.
-const SEND_TIME: Duration = Duration::from_secs(10);
-
 /// How long the bridge waits for the other side to take notice of a close.
 const CLOSE_TIME: Duration = Duration::from_millis(500);
 
-/// How many frames that nobody asked for are taken at once, and how many more each second.
-const UNASKED_BURST: f64 = 200.0;
-const UNASKED_PER_SECOND: f64 = 20.0;
+/// How often each side pings the other, in seconds.
+const PING_SECONDS: u64 = 5;
 
-/// The bridge's end of a link, through which a linked computer is asked.
-#[derive(Debug)]
-pub struct Link {
-    text_mode: TextMode,
-    /// The largest message the agent takes, in bytes.
-    max_message: usize,
-    requests: mpsc::Sender<Asked>,
-    /// A permit for each request that waits for an answer.
-    window: Semaphore,
-    /// Cancelled to make the session end.
-    end: CancellationToken,
-    /// Why the session was made to end, or ended.
-    ending: OnceLock<Ending>,
-}
+/// How long a silent peer counts as alive, in seconds: longer than the game lets code run without yielding.
+const DEAD_SECONDS: u64 = 15;
 
-/// A request on its way to the session.
-#[derive(Debug)]
-pub struct Asked {
-    id: String,
-    frame: String,
-    answer: oneshot::Sender<Answer>,
-}
-
-/// Why a computer gave no answer.
-#[derive(Debug, Error)]
-pub enum AskError {
-    /// The deadline came first.
-    #[error("no answer within {} ms", .0.as_millis())]
-    Timeout(Duration),
-    /// The request is larger than what the agent takes in one message.
-    #[error(
-        "the request is {size} bytes long; the computer takes at most {limit} bytes in one message"
-    )]
-    TooLarge {
-        /// The frame's length in bytes.
-        size: usize,
-        /// The agent's limit in bytes.
-        limit: usize,
-    },
-    /// The link ended first.
-    #[error("the computer left before it answered: {0}")]
-    LinkLost(String),
-}
-
-impl Link {
-    /// A link to the agent that said `hello`, and the receiver that its session reads requests from.
-    pub fn new(hello: &Hello) -> (Arc<Self>, mpsc::Receiver<Asked>) {
-        let (requests, receiver) = mpsc::channel(WINDOW);
-        let link = Self {
-            text_mode: hello.text_mode(),
-            max_message: hello.max_message.min(frame::DEFAULT_MAX_MESSAGE),
-            requests,
-            window: Semaphore::new(WINDOW),
-            end: CancellationToken::new(),
-            ending: OnceLock::new(),
-        };
-        (Arc::new(link), receiver)
-    }
-
-    /// Sends a request with this id and waits for its answer, `time` at most.
-    ///
-    /// Dropping the future gives up the wait; what the computer already received goes on there.
-    ///
-    /// # Errors
-    /// There is no answer, and why.
-    pub async fn ask(
-        &self,
-        id: String,
-        method: &str,
-        params: Option<&Value>,
-        time: Duration,
-    ) -> Result<Answer, AskError> {
-        let deadline = Instant::now() + time;
-        let frame = frame::request(&id, method, params, self.text_mode).map_err(|error| {
-            AskError::LinkLost(format!("the request can't be written: {error}"))
-        })?;
-        if frame.len() > self.max_message {
-            return Err(AskError::TooLarge {
-                size: frame.len(),
-                limit: self.max_message,
-            });
-        }
-        let wait = async {
-            let lost = || AskError::LinkLost(self.why_ended());
-            let _permit = self.window.acquire().await.map_err(|_| lost())?;
-            let (answer, receiver) = oneshot::channel();
-            self.requests
-                .send(Asked { id, frame, answer })
-                .await
-                .map_err(|_| lost())?;
-            receiver.await.map_err(|_| lost())
-        };
-        timeout_at(deadline, wait)
-            .await
-            .unwrap_or(Err(AskError::Timeout(time)))
-    }
-
-    /// Makes the session end for this reason; the first reason counts.
-    fn end(&self, ending: Ending) {
-        let _ = self.ending.set(ending);
-        self.end.cancel();
-    }
-
-    fn why_ended(&self) -> String {
-        self.ending
-            .get()
-            .map_or_else(|| "the link ended".to_owned(), Ending::why)
-    }
-}
-
-/// Why a session ends.
-#[derive(Debug, Clone)]
-enum Ending {
-    /// The agent closed, with its code and reason if it gave any.
-    ClosedByAgent(Option<(u16, String)>),
-    /// The connection broke.
-    Broken(String),
-    /// No hello came in time.
-    NoHello,
-    /// The hello can't be read.
-    BadHello(String),
-    /// The hello's token is missing or wrong.
-    BadToken,
-    /// Another computer linked under the same number.
-    Replaced(SocketAddr),
-    /// A message over the limit came.
-    TooLarge,
-    /// A binary message came.
-    Binary,
-    /// More frames came than anyone asked for.
-    Flood,
-    /// The agent no longer reads.
-    NotReading,
-}
-
-impl Ending {
-    /// As the end of the sentence "it left: …".
-    fn why(&self) -> String {
-        match self {
-            Self::ClosedByAgent(None) => "its agent closed the link".to_owned(),
-            Self::ClosedByAgent(Some((code, reason))) if reason.is_empty() => {
-                format!("its agent closed the link (code {code})")
-            }
-            Self::ClosedByAgent(Some((code, reason))) => {
-                format!("its agent closed the link: {reason} (code {code})")
-            }
-            Self::Broken(reason) => format!("the connection broke: {reason}"),
-            Self::NoHello => format!("no hello came within {} s", HELLO_TIME.as_secs()),
-            Self::BadHello(reason) => reason.clone(),
-            Self::BadToken => "the link token is missing or wrong".to_owned(),
-            Self::Replaced(by) => format!("another computer of the same number linked from {by}"),
-            Self::TooLarge => format!(
-                "it sent a message over {} bytes",
-                frame::DEFAULT_MAX_MESSAGE
-            ),
-            Self::Binary => {
-                "it sent a binary message, which the link protocol does not use".to_owned()
-            }
-            Self::Flood => "it sent more frames than anyone asked for".to_owned(),
-            Self::NotReading => format!("it took nothing for {} s", SEND_TIME.as_secs()),
-        }
-    }
-
-    /// The WebSocket close code, if the bridge is the one who closes. 4400 and up follow HTTP's status codes.
-    fn close_code(&self) -> Option<u16> {
-        match self {
-            Self::ClosedByAgent(_) | Self::Broken(_) | Self::NotReading => None,
-            Self::Binary => Some(1003),
-            Self::TooLarge => Some(1009),
-            Self::BadHello(_) => Some(4400),
-            Self::BadToken => Some(4401),
-            Self::NoHello => Some(4408),
-            Self::Replaced(_) => Some(4409),
-            Self::Flood => Some(4429),
-        }
-    }
-
-    /// The hello-error that tells the agent: what, what to do, and whether trying again can help.
-    fn hello_error(&self) -> Option<(String, bool)> {
-        match self {
-            Self::BadHello(reason) => Some((format!("{reason}. Update the agent from this bridge: /mcp-computer.lua"), false)),
-            Self::BadToken => Some((
-                "the link token is missing or wrong. Give the agent the token that the bridge has in CC_LINK_TOKEN: \
-                 mcp-computer <url> --token TOKEN"
-                    .to_owned(),
-                false,
-            )),
-            Self::Replaced(by) => Some((
-                format!(
-                    "another computer of the same number linked from {by}. Only one can be linked: stop its agent, then \
-                     start this one again"
-                ),
-                false,
-            )),
-            _ => None,
-        }
-    }
-}
+/// The same for CraftOS-PC, which lets code run for 17 s.
+const DEAD_SECONDS_CRAFTOS_PC: u64 = 30;
 
 /// What all sessions share.
 #[derive(Debug)]
@@ -267,38 +60,50 @@ pub async fn run(mut socket: WebSocket, address: SocketAddr, shared: Arc<Shared>
         Err(ending) => return refuse(socket, address, ending).await,
     };
 
-    let id = hello.computer;
     let protocol = hello.protocol;
-    let (link, requests) = Link::new(&hello);
-    let (facts, older) = shared.registry.register(*hello, address, link.clone());
+    let dead_seconds = dead_seconds(&hello);
+    let (link, frames) = Link::new(&hello);
+    let (computer, older) = shared.registry.register(&hello, address, link.clone());
+    drop(hello);
     if let Some(older) = older {
         older.end(Ending::Replaced(address));
     }
-    tracing::info!(computer = %id, label = ?facts.label, %address, protocol, "linked");
+    let facts = computer.facts();
+    tracing::info!(computer = %computer.id, label = ?facts.label, %address, protocol, "linked");
 
-    let mut session = Session {
+    let mut session = Session::new(
         socket,
-        link: &link,
-        facts: &facts,
-        waiting: HashMap::new(),
+        link.clone(),
+        computer.clone(),
+        facts,
+        shared.clone(),
         unasked,
-    };
-    let ending = match session.send(frame::hello_ok()).await {
-        Ok(()) => session.serve(requests).await,
+        dead_seconds,
+    );
+    let ending = match session
+        .write(outgoing::hello_ok(PING_SECONDS, dead_seconds))
+        .await
+    {
+        Ok(()) => session.serve(frames).await,
         Err(ending) => ending,
     };
-    let Session {
-        socket, waiting, ..
-    } = session;
+    let socket = session.socket;
     // Whoever waits learns of the end through these, and then asks why: so the reason is set first.
     link.end(ending.clone());
+    shared.registry.leave(&computer, &link, &ending.why());
     link.window.close();
-    drop(waiting);
-    shared.registry.leave(id, &link, ending.why());
-    tracing::info!(computer = %id, %address, why = ending.why(), "left");
+    link.ended.cancel();
+    tracing::info!(computer = %computer.id, %address, why = ending.why(), "left");
     // A version-1 agent knows no hello-error once it is linked.
     let tell = ending.hello_error().filter(|_| protocol >= 2);
     close(socket, &ending, tell).await;
+}
+
+fn dead_seconds(hello: &Hello) -> u64 {
+    match &hello.machine {
+        Some(machine) if machine.host.contains("CraftOS-PC") => DEAD_SECONDS_CRAFTOS_PC,
+        _ => DEAD_SECONDS,
+    }
 }
 
 async fn refuse(socket: WebSocket, address: SocketAddr, ending: Ending) {
@@ -356,18 +161,58 @@ fn read_error(error: axum::Error) -> Ending {
 }
 
 /// A linked computer's session.
-struct Session<'a> {
+struct Session {
     socket: WebSocket,
-    link: &'a Link,
-    facts: &'a Facts,
-    /// Requests that wait for their answer, by id.
-    waiting: HashMap<String, oneshot::Sender<Answer>>,
+    link: Arc<Link>,
+    computer: Arc<Computer>,
+    facts: Arc<Facts>,
+    shared: Arc<Shared>,
     unasked: Allowance,
+    /// Frames that go out in parts, one after the other, with whom to tell of their arrival.
+    parts_out: VecDeque<(parts::Outgoing, oneshot::Sender<()>)>,
+    parts_in: parts::Incoming,
+    /// When the last frame came.
+    heard: Instant,
+    /// How long the agent may be silent.
+    dead_after: Duration,
+    /// When the next ping is due, and its number.
+    ping_at: Instant,
+    pings: u64,
 }
 
-impl Session<'_> {
-    async fn serve(&mut self, mut requests: mpsc::Receiver<Asked>) -> Ending {
+impl Session {
+    fn new(
+        socket: WebSocket,
+        link: Arc<Link>,
+        computer: Arc<Computer>,
+        facts: Arc<Facts>,
+        shared: Arc<Shared>,
+        unasked: Allowance,
+        dead_seconds: u64,
+    ) -> Self {
+        let now = Instant::now();
+        Self {
+            socket,
+            link,
+            computer,
+            facts,
+            shared,
+            unasked,
+            parts_out: VecDeque::new(),
+            parts_in: parts::Incoming::default(),
+            heard: now,
+            dead_after: Duration::from_secs(dead_seconds),
+            ping_at: now + Duration::from_secs(PING_SECONDS),
+            pings: 0,
+        }
+    }
+
+    async fn serve(&mut self, mut frames: mpsc::Receiver<Outgoing>) -> Ending {
+        let link = self.link.clone();
+        // WebSocket pings prove nothing, since the game's Java answers them, and version 1 has no others.
+        let watched = link.boot().is_some();
         loop {
+            let due = self.due();
             let step = tokio::select! {
                 message = next_text(&mut self.socket) => match message {
                     Ok(Some(text)) => self.receive(&text).await,
@@ -375,9 +220,10 @@ impl Session<'_> {
                     Err(ending) => Err(ending),
                 },
                 // The link holds the sender, so this never ends by itself.
-                Some(asked) = requests.recv() => self.forward(asked).await,
-                () = self.link.end.cancelled() => {
-                    return self.link.ending.get().cloned().unwrap_or(Ending::ClosedByAgent(None));
+                Some(frame) = frames.recv() => self.send(frame).await,
+                () = sleep_until(due), if watched => self.tick().await,
+                () = link.end.cancelled() => {
+                    return link.ending.get().cloned().unwrap_or(Ending::ClosedByAgent(None));
                 }
             };
             if let Err(ending) = step {
@@ -386,55 +232,203 @@ impl Session<'_> {
         }
     }
 
+    /// When there is something to do though nothing comes.
+    fn due(&self) -> Instant {
+        let dead = self.heard + self.dead_after;
+        let again = self.parts_out.front().and_then(|(frame, _)| frame.due());
+        again.unwrap_or(dead).min(dead).min(self.ping_at)
+    }
+
+    async fn tick(&mut self) -> Result<(), Ending> {
+        let now = Instant::now();
+        if now >= self.heard + self.dead_after {
+            return Err(Ending::Silent(self.dead_after.as_secs()));
+        }
+        if now >= self.ping_at {
+            self.pings += 1;
+            self.ping_at = now + Duration::from_secs(PING_SECONDS);
+            self.write(outgoing::ping(self.pings)).await?;
+        }
+        self.write_parts().await
+    }
+
     async fn receive(&mut self, text: &str) -> Result<(), Ending> {
+        self.heard = Instant::now();
         self.facts.seen_now();
-        match frame::read(text, self.link.text_mode) {
-            Ok(AgentFrame::Response(response)) => match self.waiting.remove(&response.id) {
-                // Whoever asked may have given up meanwhile.
-                Some(waiting) => drop(waiting.send(response.answer)),
-                None => {
-                    tracing::debug!(computer = %self.facts.id, request = response.id, "nobody waits for this answer");
+        match frame::read(text, self.link.text_mode()) {
+            Ok(AgentFrame::Part { of, n, count, data }) if self.link.boot().is_some() => {
+                self.receive_part(&of, n, count, &data).await
+            }
+            Ok(frame) => self.take(frame).await,
+            Err(error) => {
+                tracing::warn!(computer = %self.computer.id, %error, "passed over a frame");
+                self.unasked.take()
+            }
+        }
+    }
+
+    /// Acts on a whole frame.
+    async fn take(&mut self, frame: AgentFrame) -> Result<(), Ending> {
+        let new_protocol = self.link.boot().is_some();
+        match frame {
+            AgentFrame::Response(response) => return self.take_response(response).await,
+            AgentFrame::Accepted { id } if new_protocol => {
+                if !self.computer.accepted(&id) {
                     self.unasked.take()?;
                 }
-            },
-            Ok(AgentFrame::Ping(n)) => {
+            }
+            AgentFrame::Output(piece) if new_protocol => {
+                let acknowledged = outgoing::output_ack(&piece.id, piece.seq);
+                if !self.computer.printed(piece) {
+                    self.unasked.take()?;
+                }
+                self.write(acknowledged).await?;
+            }
+            AgentFrame::Job(report) if new_protocol => {
                 self.unasked.take()?;
-                // Version 1 has no pings.
-                if self.link.text_mode == TextMode::Bytes {
-                    self.send(frame::pong(n)).await?;
+                self.computer.reported(&report);
+            }
+            AgentFrame::PartAck { of, n, error } if new_protocol => {
+                self.take_part_ack(&of, n, error).await?
+            }
+            AgentFrame::Ping(n) => {
+                self.unasked.take()?;
+                if new_protocol {
+                    self.write(outgoing::pong(n)).await?;
                 }
             }
-            Ok(AgentFrame::Hello(_)) => self.unasked.take()?,
-            Ok(AgentFrame::Unknown(kind)) => {
-                tracing::debug!(computer = %self.facts.id, kind, "passed over a frame of unknown type");
+            AgentFrame::Unknown(kind) => {
+                tracing::debug!(computer = %self.computer.id, kind, "passed over a frame of unknown type");
                 self.unasked.take()?;
             }
-            Err(error) => {
-                tracing::warn!(computer = %self.facts.id, %error, "passed over a frame");
-                self.unasked.take()?;
-            }
+            // A hello is only said once, and version 1 has none of the others.
+            _ => self.unasked.take()?,
         }
         Ok(())
     }
 
-    async fn forward(&mut self, asked: Asked) -> Result<(), Ending> {
-        let Asked { id, frame, answer } = asked;
-        if answer.is_closed() {
-            return Ok(());
+    async fn take_response(&mut self, response: Response) -> Result<(), Ending> {
+        let id = response.id.clone();
+        let ours = match self.computer.answered(response) {
+            Some(job) => !job.adopted,
+            None => {
+                tracing::debug!(computer = %self.computer.id, request = id, "nobody waits for this answer");
+                self.unasked.take()?;
+                self.shared.registry.ids.made(&id)
+            }
+        };
+        // Only the bridge that asked may say that the answer is no longer needed.
+        if ours && self.link.boot().is_some() {
+            self.write(outgoing::ack(&id)).await?;
         }
-        if self.waiting.len() >= WINDOW {
-            self.waiting.retain(|_, waiting| !waiting.is_closed());
-        }
-        self.waiting.insert(id, answer);
-        self.send(frame).await
+        Ok(())
     }
 
-    async fn send(&mut self, frame: String) -> Result<(), Ending> {
-        match timeout(SEND_TIME, self.socket.send(Message::Text(frame.into()))).await {
+    async fn receive_part(
+        &mut self,
+        of: &str,
+        n: usize,
+        count: usize,
+        data: &str,
+    ) -> Result<(), Ending> {
+        match self.parts_in.take(of, n, count, data, Instant::now()) {
+            parts::Taken::Kept => self.write(outgoing::part_ack(of, n, None)).await,
+            parts::Taken::Whole(text) => {
+                self.write(outgoing::part_ack(of, n, None)).await?;
+                match frame::read(&text, self.link.text_mode()) {
+                    Ok(AgentFrame::Part { .. }) => self.unasked.take(),
+                    Ok(frame) => Box::pin(self.take(frame)).await,
+                    Err(error) => {
+                        tracing::warn!(computer = %self.computer.id, %error, "passed over a frame that came in parts");
+                        self.unasked.take()
+                    }
+                }
+            }
+            parts::Taken::Refused(why) => {
+                self.unasked.take()?;
+                self.write(outgoing::part_ack(of, n, Some(why))).await
+            }
+        }
+    }
+
+    async fn take_part_ack(
+        &mut self,
+        of: &str,
+        n: usize,
+        error: Option<String>,
+    ) -> Result<(), Ending> {
+        let Some((frame, _)) = self
+            .parts_out
+            .front_mut()
+            .filter(|(frame, _)| frame.name() == of)
+        else {
+            return self.unasked.take();
+        };
+        if let Some(error) = error {
+            self.parts_out.pop_front();
+            self.computer.answered(refused_in_parts(of, &error));
+        } else if frame.acknowledge(n)
+            && let Some((_, arrived)) = self.parts_out.pop_front()
+        {
+            // Whoever sent it may have given up.
+            let _ = arrived.send(());
+        }
+        self.write_parts().await
+    }
+
+    async fn send(&mut self, frame: Outgoing) -> Result<(), Ending> {
+        match frame {
+            Outgoing::Message(message) => self.write(message).await,
+            Outgoing::Parts { of, frame, arrived } => {
+                self.parts_out
+                    .push_back((parts::Outgoing::new(of, frame), arrived));
+                self.write_parts().await
+            }
+        }
+    }
+
+    /// Sends the parts that may be sent now.
+    async fn write_parts(&mut self) -> Result<(), Ending> {
+        // A frame whose sender gave up before its first part went out is not worth sending.
+        while self
+            .parts_out
+            .front()
+            .is_some_and(|(frame, arrived)| arrived.is_closed() && frame.is_untouched())
+        {
+            self.parts_out.pop_front();
+        }
+        while let Some((frame, _)) = self.parts_out.front_mut()
+            && let Some(part) = frame.take(Instant::now())
+        {
+            self.write(outgoing::part(&part)).await?;
+        }
+        Ok(())
+    }
+
+    async fn write(&mut self, message: String) -> Result<(), Ending> {
+        match timeout(SEND_TIME, self.socket.send(Message::Text(message.into()))).await {
             Ok(Ok(())) => Ok(()),
             Ok(Err(error)) => Err(Ending::Broken(error.to_string())),
             Err(_) => Err(Ending::NotReading),
         }
+    }
+}
+
+/// The answer to a request whose frame the agent refused to take.
+fn refused_in_parts(id: &str, error: &str) -> Response {
+    let error = AgentError {
+        kind: error.to_owned(),
+        message: "the computer refused to take a request of this size".to_owned(),
+        traceback: None,
+        hint: None,
+    };
+    Response {
+        id: id.to_owned(),
+        answer: Answer {
+            result: None,
+            error: Some(error),
+        },
+        output_bytes: None,
     }
 }
 
@@ -446,7 +440,7 @@ async fn close(mut socket: WebSocket, ending: &Ending, hello_error: Option<(Stri
     let farewell = async {
         if let Some((error, retry)) = hello_error {
             socket
-                .send(Message::Text(frame::hello_error(&error, retry).into()))
+                .send(Message::Text(outgoing::hello_error(&error, retry).into()))
                 .await
                 .ok()?;
         }
@@ -463,64 +457,4 @@ async fn close(mut socket: WebSocket, ending: &Ending, hello_error: Option<(Stri
         Some(())
     };
     let _ = timeout(CLOSE_TIME, farewell).await;
-}
-
-/// A close frame's reason has at most 123 bytes (RFC 6455, section 5.5).
-fn clip_reason(why: &str) -> String {
-    const MOST: usize = 123;
-    why.char_indices()
-        .take_while(|(at, c)| at + c.len_utf8() <= MOST)
-        .map(|(_, c)| c)
-        .collect()
-}
-
-/// How many frames that nobody asked for a link may still send; fills up again with time.
-struct Allowance {
-    left: f64,
-    counted: Instant,
-}
-
-impl Allowance {
-    fn new() -> Self {
-        Self {
-            left: UNASKED_BURST,
-            counted: Instant::now(),
-        }
-    }
-
-    fn take(&mut self) -> Result<(), Ending> {
-        let now = Instant::now();
-        let refill = now.duration_since(self.counted).as_secs_f64() * UNASKED_PER_SECOND;
-        self.left = (self.left + refill).min(UNASKED_BURST) - 1.0;
-        self.counted = now;
-        if self.left < 0.0 {
-            Err(Ending::Flood)
-        } else {
-            Ok(())
-        }
-    }
-}
-
-#[cfg(test)]
-mod tests {
-    use super::*;
-
-    #[test]
-    fn a_close_reason_is_cut_between_characters() {
-        let long = "é".repeat(100);
-        let reason = clip_reason(&long);
-        assert_eq!(reason.len(), 122);
-        assert!(long.starts_with(&reason));
-    }
-
-    #[tokio::test(start_paused = true)]
-    async fn unasked_frames_run_out_and_come_back_with_time() {
-        let mut allowance = Allowance::new();
-        for _ in 0..200 {
-            allowance.take().unwrap();
-        }
-        assert!(matches!(allowance.take(), Err(Ending::Flood)));
-        tokio::time::advance(Duration::from_secs(1)).await;
-        assert!(allowance.take().is_ok());
-    }
 }

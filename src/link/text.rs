@@ -78,14 +78,39 @@ pub fn decode(text: &str, mode: TextMode) -> Cow<'_, str> {
     if mode == TextMode::Plain || text.is_ascii() {
         return Cow::Borrowed(text);
     }
-    let Ok(bytes) = text
-        .chars()
-        .map(|c| u8::try_from(u32::from(c)))
-        .collect::<Result<Vec<u8>, _>>()
-    else {
-        return Cow::Borrowed(text);
-    };
-    Cow::Owned(String::from_utf8(bytes).unwrap_or_else(|error| from_game(error.as_bytes())))
+    match wire_bytes(text) {
+        Some(bytes) => {
+            Cow::Owned(String::from_utf8(bytes).unwrap_or_else(|error| from_game(error.as_bytes())))
+        }
+        None => Cow::Borrowed(text),
+    }
+}
+
+/// The bytes that a JSON string of an agent stands for.
+pub fn bytes(text: &str, mode: TextMode) -> Vec<u8> {
+    match mode {
+        TextMode::Bytes if !text.is_ascii() => {
+            wire_bytes(text).unwrap_or_else(|| text.as_bytes().to_vec())
+        }
+        TextMode::Plain | TextMode::Bytes => text.as_bytes().to_vec(),
+    }
+}
+
+fn wire_bytes(text: &str) -> Option<Vec<u8>> {
+    text.chars()
+        .map(|c| u8::try_from(u32::from(c)).ok())
+        .collect()
+}
+
+/// Output as a person reads it: each line as UTF-8 if it is valid UTF-8, else by the game's character set.
+pub fn from_bytes(bytes: &[u8]) -> String {
+    match std::str::from_utf8(bytes) {
+        Ok(text) => text.to_owned(),
+        Err(_) => bytes
+            .split_inclusive(|byte| *byte == b'\n')
+            .map(|line| std::str::from_utf8(line).map_or_else(|_| from_game(line), str::to_owned))
+            .collect(),
+    }
 }
 
 /// [`decode`], for every string inside `value`, keys too.

@@ -54,7 +54,7 @@ mod tests {
     use crate::{
         config::LinkConfig,
         fabric::Fabric,
-        tools::{Catalogue, Tool},
+        tools::{Catalogue, Context, Tool},
     };
 
     struct Panics(Definition);
@@ -64,7 +64,7 @@ mod tests {
             &self.0
         }
 
-        fn call<'a>(&'a self, _: &'a Fabric, _: JsonObject) -> BoxFuture<'a, CallToolResult> {
+        fn call<'a>(&'a self, _: Context<'a>, _: JsonObject) -> BoxFuture<'a, CallToolResult> {
             Box::pin(async { panic!("on purpose") })
         }
     }

@@ -1,21 +1,21 @@
 //! What an MCP client can ask of the bridge, in both eras of the protocol.
 
-use std::{panic::AssertUnwindSafe, sync::Arc};
+use std::{panic::AssertUnwindSafe, sync::Arc, time::Instant};
 
-use futures_util::FutureExt;
+use futures_util::{FutureExt, future::BoxFuture};
 use rmcp::{
     ErrorData, RoleServer, ServerHandler,
     model::{
-        CallToolRequestParams, CallToolResponse, CustomRequest, CustomResult, ErrorCode,
-        Implementation, ListToolsResult, PaginatedRequestParams, ServerCapabilities, ServerConfig,
-        Tool,
+        CallToolRequestParams, CallToolResponse, CallToolResult, CustomRequest, CustomResult,
+        ErrorCode, Implementation, ListToolsResult, PaginatedRequestParams,
+        ProgressNotificationParam, ProgressToken, ServerCapabilities, ServerConfig, Tool,
     },
-    service::RequestContext,
+    service::{Peer, RequestContext},
 };
 
 use crate::{
     fabric::Fabric,
-    tools::{self, Catalogue},
+    tools::{self, Catalogue, Context, Listener},
 };
 
 /// What a client's model is told about the server as a whole.
@@ -95,7 +95,12 @@ impl ServerHandler for Server {
                 None,
             ));
         };
-        let call = tool.call(&self.fabric, request.arguments.unwrap_or_default());
+        let listener = ProgressListener::new(&context);
+        let at_hand = Context {
+            fabric: &self.fabric,
+            listener: &listener,
+        };
+        let call = tool.call(at_hand, request.arguments.unwrap_or_default());
         // rmcp never answers a call whose handler panicked.
         let result = tokio::select! {
             result = AssertUnwindSafe(call).catch_unwind() => result,
@@ -103,6 +108,7 @@ impl ServerHandler for Server {
             () = context.ct.cancelled() => return Ok(tools::failure("cancelled").into()),
         };
         Ok(result
+            .map(|result| bounded(&request.name, result))
             .unwrap_or_else(|_| {
                 tools::failure(format!(
                     "{} failed inside mcp-bridge; this is a bug. `mcp-bridge logs` shows what happened.",
@@ -129,5 +135,70 @@ impl ServerHandler for Server {
             format!("Unknown method: {method}"),
             None,
         ))
+    }
+}
+
+/// The largest answer that is sent, in bytes of JSON: clients made with the TypeScript SDK end the session at a line
+/// of 10 MiB.
+const MAX_ANSWER: usize = 9 * 1024 * 1024;
+
+/// The result, or a clear error if it is larger than what clients take.
+fn bounded(tool: &str, result: CallToolResult) -> CallToolResult {
+    let text = result
+        .content
+        .iter()
+        .filter_map(|block| block.as_text())
+        .map(|block| block.text.len())
+        .sum::<usize>();
+    // Escapes make a byte six times as long at most.
+    if text.saturating_mul(6) <= MAX_ANSWER {
+        return result;
+    }
+    let size = serde_json::to_vec(&result).map_or(usize::MAX, |json| json.len());
+    if size <= MAX_ANSWER {
+        return result;
+    }
+    tools::failure(format!(
+        "too-large error: the answer of {tool} is {size} bytes long, and clients take {MAX_ANSWER}. The code has run. \
+         Return or print less at a time."
+    ))
+}
+
+/// Tells a client how its call goes, if it gave a progress token.
+struct ProgressListener {
+    peer: Peer<RoleServer>,
+    token: Option<ProgressToken>,
+    start: Instant,
+}
+
+impl ProgressListener {
+    fn new(context: &RequestContext<RoleServer>) -> Self {
+        Self {
+            peer: context.peer.clone(),
+            token: context.meta.get_progress_token(),
+            start: Instant::now(),
+        }
+    }
+}
+
+impl Listener for ProgressListener {
+    fn listens(&self) -> bool {
+        self.token.is_some()
+    }
+
+    fn tell(&self, message: String) -> BoxFuture<'_, ()> {
+        async move {
+            let Some(token) = self.token.clone() else {
+                return;
+            };
+            // Seconds, since nobody knows how much there is to do.
+            let progress =
+                ProgressNotificationParam::new(token, self.start.elapsed().as_secs_f64())
+                    .with_message(message);
+            if let Err(error) = self.peer.notify_progress(progress).await {
+                tracing::debug!(%error, "a client can't be told of progress");
+            }
+        }
+        .boxed()
     }
 }

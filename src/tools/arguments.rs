@@ -51,6 +51,35 @@ impl Arguments {
             })
     }
 
+    /// Yes or no, or no if it was left out.
+    pub fn flag(&mut self, name: &str) -> Result<bool, Problem> {
+        match self.fields.shift_remove(name) {
+            Some(Value::Bool(flag)) => Ok(flag),
+            Some(other) => Err(format!(
+                "`{name}` must be true or false, not {}.",
+                shown(&other)
+            )),
+            None => Ok(false),
+        }
+    }
+
+    /// One of these words, or the first if it was left out.
+    pub fn choice(&mut self, name: &str, words: &[&'static str]) -> Result<&'static str, Problem> {
+        let value = self.fields.shift_remove(name);
+        let chosen = match &value {
+            None => words.first(),
+            Some(value) => words.iter().find(|word| value.as_str() == Some(**word)),
+        };
+        chosen.copied().ok_or_else(|| {
+            let words: Vec<_> = words.iter().map(|word| format!("\"{word}\"")).collect();
+            format!(
+                "`{name}` must be {}, not {}.",
+                words.join(" or "),
+                shown(&value.unwrap_or_default())
+            )
+        })
+    }
+
     /// A computer's number, if it was given.
     pub fn computer(&mut self) -> Result<Option<ComputerId>, Problem> {
         let Some(value) = self.fields.shift_remove("computerId") else {
@@ -128,6 +157,34 @@ mod tests {
         assert_eq!(given.computer(), Ok(None));
         assert_eq!(given.whole_number("timeoutMs", 1, 10, 7), Ok(5));
         assert_eq!(given.end(), Ok(()));
+    }
+
+    #[test]
+    fn a_flag_and_a_choice_are_what_they_say_or_left_out() {
+        let mut given = arguments(json!({"exclusive": true, "onTimeout": "cancel"}));
+        assert_eq!(
+            (given.flag("exclusive"), given.flag("other")),
+            (Ok(true), Ok(false))
+        );
+        assert_eq!(
+            given.choice("onTimeout", &["detach", "cancel"]),
+            Ok("cancel")
+        );
+        assert_eq!(
+            given.choice("onTimeout", &["detach", "cancel"]),
+            Ok("detach")
+        );
+        let mut wrong = arguments(json!({"exclusive": "yes", "onTimeout": "stop"}));
+        assert_eq!(
+            wrong.flag("exclusive").unwrap_err(),
+            "`exclusive` must be true or false, not \"yes\"."
+        );
+        assert_eq!(
+            wrong
+                .choice("onTimeout", &["detach", "cancel"])
+                .unwrap_err(),
+            "`onTimeout` must be \"detach\" or \"cancel\", not \"stop\"."
+        );
     }
 
     #[test]

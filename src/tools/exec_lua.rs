@@ -1,24 +1,36 @@
 //! `exec-lua`: runs Lua on one computer and shows what came of it.
 
-use std::time::{Duration, SystemTime};
+use std::{
+    pin::pin,
+    sync::Arc,
+    time::{Duration, SystemTime},
+};
 
 use futures_util::{FutureExt, future::BoxFuture};
 use rmcp::model::{CallToolResult, JsonObject, Tool as Definition};
-use serde_json::{Value, json};
+use serde_json::json;
+use tokio::time::{Instant, sleep_until};
 
 use super::{
-    Tool, annotations,
+    Context, Listener, Tool, annotations,
     arguments::{Arguments, Problem},
-    failure, object, text,
+    failure, object, outcome, text,
     wording::{linked_names, name_of, why_gone},
 };
-use crate::fabric::{AgentError, Answer, AskError, Computer, ComputerId, Fabric};
+use crate::fabric::{About, Ask, Cancelled, Computer, ComputerId, Fabric, Job, Stage, Waited};
 
 /// How long a call waits for the code to end, in milliseconds, when it does not say.
 const DEFAULT_TIMEOUT_MS: u64 = 20_000;
 
 /// The longest a call may wait, in milliseconds.
 const MAX_TIMEOUT_MS: u64 = 600_000;
+
+/// How often a client is told of new output at most, and how often that the job still runs at least.
+const TELL_EVERY: Duration = Duration::from_millis(250);
+const TELL_WITHIN: Duration = Duration::from_secs(8);
+
+/// How much output a client is told at once, in bytes.
+const TOLD_AT_ONCE: usize = 16 * 1024;
 
 /// The tool.
 pub struct ExecLua {
@@ -48,7 +60,17 @@ impl ExecLua {
                         "type": "integer",
                         "minimum": 1,
                         "maximum": MAX_TIMEOUT_MS,
-                        "description": "How long to wait for the answer, in milliseconds. Default 20000.",
+                        "description": "How long to wait for the code to end, in milliseconds. Default 20000.",
+                    },
+                    "onTimeout": {
+                        "type": "string",
+                        "enum": ["detach", "cancel"],
+                        "description": "When the time is up: let the code go on as a job to watch with get-job \
+                                        (detach, the default), or stop it (cancel).",
+                    },
+                    "exclusive": {
+                        "type": "boolean",
+                        "description": "Hold the turtle until the code ends: other exclusive code is refused meanwhile.",
                     },
                 },
                 "required": ["code"],
@@ -68,7 +90,7 @@ impl Tool for ExecLua {
 
     fn call<'a>(
         &'a self,
-        fabric: &'a Fabric,
+        context: Context<'a>,
         arguments: JsonObject,
     ) -> BoxFuture<'a, CallToolResult> {
         async move {
@@ -76,7 +98,7 @@ impl Tool for ExecLua {
                 Ok(call) => call,
                 Err(problem) => return failure(problem),
             };
-            match call.run(fabric).await {
+            match call.run(context).await {
                 Ok(shown) => text(shown),
                 Err(shown) => failure(shown),
             }
@@ -90,6 +112,8 @@ struct Call {
     computer: Option<ComputerId>,
     code: String,
     time: Duration,
+    cancels: bool,
+    exclusive: bool,
 }
 
 impl Call {
@@ -104,39 +128,169 @@ impl Call {
                 MAX_TIMEOUT_MS,
                 DEFAULT_TIMEOUT_MS,
             )?),
+            cancels: arguments.choice("onTimeout", &["detach", "cancel"])? == "cancel",
+            exclusive: arguments.flag("exclusive")?,
         };
         arguments.end()?;
         Ok(call)
     }
 
-    async fn run(self, fabric: &Fabric) -> Result<String, String> {
-        let computer = &choose(self.computer, fabric).await?;
-        let params = json!({ "code": self.code });
-        match fabric
-            .ask(computer, "exec-lua", Some(&params), self.time)
-            .await
-        {
-            Ok(Answer {
-                error: None,
-                result,
-            }) => Ok(success(result.as_ref())),
-            Ok(Answer {
-                error: Some(error),
-                result,
-            }) => Err(error_text(computer, &error, result.as_ref())),
-            Err(error) => Err(ask_error_text(computer, &error)),
+    async fn run(self, context: Context<'_>) -> Result<String, String> {
+        let computer = choose(self.computer, context.fabric).await?;
+        let mut params = json!({ "code": self.code });
+        if self.exclusive {
+            params["exclusive"] = json!(true);
+        }
+        let ask = Ask {
+            method: "exec-lua",
+            params: Some(&params),
+            about: About::listed(&self.code, self.exclusive),
+        };
+        let job = context.fabric.begin(&computer, ask)?;
+        // A client that cancels the call drops this future.
+        let mut given_up = CancelOnDrop {
+            computer: computer.clone(),
+            job: Some(job.clone()),
+        };
+        let waited = {
+            let run = context.fabric.run(&computer, &job, ask, self.time);
+            telling(context.listener, &job, run).await
+        };
+        given_up.job = None;
+        match waited {
+            Waited::Ended => job.look(|progress| outcome::whole(&computer, progress)),
+            Waited::Running if self.cancels => self.cancel(&computer, &job).await,
+            Waited::Running => Ok(self.still_running(&computer, &job)),
+            Waited::NotTaken => self.not_taken(&computer, &job).await,
+            Waited::Offline(why) => {
+                computer.lose(&job, &format!("it never reached the computer: {why}"));
+                Err(format!(
+                    "offline error on computer {}: {why}, and it did not come back within {} ms. The code was not run.",
+                    name_of(&computer.facts()),
+                    self.time.as_millis()
+                ))
+            }
+            Waited::TooLarge { size, limit } => Err(format!(
+                "too-large error on computer {}: the request is {size} bytes long; the computer takes at most {limit} \
+                 bytes. Send the code in smaller pieces.",
+                name_of(&computer.facts())
+            )),
+        }
+    }
+
+    fn still_running(&self, computer: &Computer, job: &Job) -> String {
+        let mut shown = format!(
+            "The code still runs on computer {} after {} ms, as job {id}. get-job {id} shows how it goes on, cancel-job \
+             stops it.",
+            name_of(&computer.facts()),
+            self.time.as_millis(),
+            id = job.id,
+        );
+        let output = job.look(|progress| progress.read(0, usize::MAX).text);
+        if !output.is_empty() {
+            shown.push_str(&format!("\n\nOutput so far:\n{output}"));
+        }
+        shown
+    }
+
+    async fn cancel(&self, computer: &Computer, job: &Job) -> Result<String, String> {
+        let name = name_of(&computer.facts());
+        let after = format!("after {} ms", self.time.as_millis());
+        match computer.cancel(job).await {
+            // It may also have come to its own end meanwhile.
+            Cancelled::Ended => job
+                .look(|progress| outcome::whole(computer, progress))
+                .map_err(|shown| format!("{shown}\n\nIt was stopped {after}, as asked.")),
+            Cancelled::Told | Cancelled::Unreachable => Err(format!(
+                "timeout on computer {name}: the code was to be stopped {after}, but the computer does not confirm it. \
+                 Job {} shows what becomes of it.",
+                job.id
+            )),
+        }
+    }
+
+    /// The computer never said that it has the request.
+    async fn not_taken(&self, computer: &Computer, job: &Arc<Job>) -> Result<String, String> {
+        let name = name_of(&computer.facts());
+        let waited = self.time.as_millis();
+        match computer.cancel(job).await {
+            Cancelled::Ended => job.look(|progress| outcome::whole(computer, progress)),
+            Cancelled::Told => Err(format!(
+                "timeout on computer {name}: it took no notice of the request within {waited} ms; it was told not to run \
+                 it. It may be busy with code that does not yield."
+            )),
+            Cancelled::Unreachable => Err(format!(
+                "timeout on computer {name}: no answer within {waited} ms. The code may still be running there. Give it \
+                 longer with `timeoutMs`, or let it do less at a time."
+            )),
+        }
+    }
+}
+
+/// Waits for a job's end, and tells the client meanwhile what it prints.
+async fn telling(listener: &dyn Listener, job: &Job, run: impl Future<Output = Waited>) -> Waited {
+    let mut run = pin!(run);
+    if !listener.listens() {
+        return run.await;
+    }
+    let start = Instant::now();
+    let (mut cursor, mut last, mut next) = (0, start, start + TELL_EVERY);
+    loop {
+        tokio::select! {
+            waited = &mut run => return waited,
+            () = sleep_until(next) => {}
+        }
+        next += TELL_EVERY;
+        let page = job.look(|progress| progress.read(cursor, TOLD_AT_ONCE));
+        cursor = page.next;
+        let now = Instant::now();
+        let message = if !page.text.is_empty() {
+            page.text
+        } else if now >= last + TELL_WITHIN {
+            let state = if job.stage() == Stage::Running {
+                "still running"
+            } else {
+                "waiting for the computer"
+            };
+            format!("{state} after {} s", start.elapsed().as_secs())
+        } else {
+            continue;
+        };
+        last = now;
+        // A client that does not read must not hold up its own answer.
+        tokio::select! {
+            waited = &mut run => return waited,
+            () = listener.tell(message) => {}
+        }
+    }
+}
+
+/// Cancels a job when nobody waits for it any more.
+struct CancelOnDrop {
+    computer: Arc<Computer>,
+    job: Option<Arc<Job>>,
+}
+
+impl Drop for CancelOnDrop {
+    fn drop(&mut self) {
+        if let Some(job) = self.job.take() {
+            let computer = self.computer.clone();
+            tokio::spawn(async move {
+                let cancelled = computer.cancel(&job).await;
+                tracing::info!(computer = %computer.id, request = job.id, ?cancelled, "the client cancelled a call");
+            });
         }
     }
 }
 
 /// The computer a call means: the one it names, or the only one that is linked.
-async fn choose(wanted: Option<ComputerId>, fabric: &Fabric) -> Result<Computer, String> {
+async fn choose(wanted: Option<ComputerId>, fabric: &Fabric) -> Result<Arc<Computer>, String> {
     if let Some(id) = wanted
         && let Some(computer) = fabric
             .computer(id)
             .await
             .map_err(|problem| problem.to_string())?
-        && computer.link().is_some()
+        && computer.may_answer()
     {
         return Ok(computer);
     }
@@ -166,195 +320,13 @@ async fn choose(wanted: Option<ComputerId>, fabric: &Fabric) -> Result<Computer,
 }
 
 /// Why this computer can't be asked, and which others can.
-fn not_linked(id: ComputerId, computers: &[Computer]) -> String {
-    let why = match computers.iter().find(|computer| computer.facts.id == id) {
+fn not_linked(id: ComputerId, computers: &[Arc<Computer>]) -> String {
+    let why = match computers.iter().find(|computer| computer.id == id) {
         Some(gone) => why_gone(gone, SystemTime::now()),
         None => format!("Computer {id} is not linked."),
     };
     match linked_names(computers) {
         none if none.is_empty() => format!("{why} No computer is linked now."),
         names => format!("{why} Linked now: {names}."),
-    }
-}
-
-/// The output, then the values as Lua shows them.
-fn success(result: Option<&Value>) -> String {
-    let output = output_of(result);
-    let mut shown = output.to_owned();
-    if let Some(returns) = result
-        .and_then(|result| result.get("returns"))
-        .and_then(Value::as_array)
-    {
-        for value in returns {
-            end_line(&mut shown);
-            shown.push_str(&show(value));
-        }
-    }
-    if shown.is_empty() {
-        shown.push_str("The code ran to its end; it printed nothing and returned nothing.");
-    }
-    shown
-}
-
-fn output_of(result: Option<&Value>) -> &str {
-    result
-        .and_then(|result| result.get("output"))
-        .and_then(Value::as_str)
-        .unwrap_or_default()
-}
-
-fn end_line(text: &mut String) {
-    if !text.is_empty() && !text.ends_with('\n') {
-        text.push('\n');
-    }
-}
-
-/// A value's descriptor, as Lua would show the value.
-fn show(descriptor: &Value) -> String {
-    let text_at = |key: &str| descriptor.get(key).and_then(Value::as_str);
-    match (text_at("type"), descriptor.get("value")) {
-        (Some("nil"), _) => "nil".to_owned(),
-        (Some("string"), Some(Value::String(text))) => quote(text),
-        (Some("number"), Some(Value::Number(number))) => show_number(number),
-        (Some(_), Some(Value::Bool(truth))) => truth.to_string(),
-        _ => match text_at("repr") {
-            Some(repr) => repr.to_owned(),
-            None => descriptor.to_string(),
-        },
-    }
-}
-
-/// Lua has one kind of number: `2.0` on the wire is `2`.
-fn show_number(number: &serde_json::Number) -> String {
-    match number.as_f64() {
-        Some(float) if number.is_f64() && float.fract() == 0.0 && float.abs() < 1e15 => {
-            format!("{float:.0}")
-        }
-        _ => number.to_string(),
-    }
-}
-
-/// A string as a Lua literal; line breaks stay readable as `\n`.
-fn quote(text: &str) -> String {
-    let mut literal = String::with_capacity(text.len() + 2);
-    literal.push('"');
-    for c in text.chars() {
-        match c {
-            '"' | '\\' => literal.extend(['\\', c]),
-            '\n' => literal.push_str("\\n"),
-            '\r' => literal.push_str("\\r"),
-            '\t' => literal.push_str("\\t"),
-            // Three digits, so that a digit after it is not taken for a part of it.
-            c if c.is_ascii_control() => literal.push_str(&format!("\\{:03}", u32::from(c))),
-            c => literal.push(c),
-        }
-    }
-    literal.push('"');
-    literal
-}
-
-/// What the agent reports, as far as it knows it: kind and message, traceback, hint, and the output so far.
-fn error_text(computer: &Computer, error: &AgentError, result: Option<&Value>) -> String {
-    let name = name_of(&computer.facts);
-    let mut shown = match error.kind.as_str() {
-        "error" => format!("Error on computer {name}: {}", error.message),
-        kind => format!("{kind} error on computer {name}: {}", error.message),
-    };
-    if let Some(traceback) = &error.traceback {
-        shown.push_str(&format!("\n\n{traceback}"));
-    }
-    if let Some(hint) = hint_for(error) {
-        shown.push_str(&format!("\n\nHint: {hint}"));
-    }
-    let output = output_of(result);
-    if !output.is_empty() {
-        shown.push_str(&format!("\n\nOutput before the error:\n{output}"));
-    }
-    shown
-}
-
-fn hint_for(error: &AgentError) -> Option<&str> {
-    const OLD_AGENT: &str = "the agent on that computer is older than this bridge. Update it in the game: \
-        `wget http://HOST:PORT/mcp-computer.lua mcp-computer.lua` from this bridge's address (delete the old file \
-        first), then start it again.";
-    match &error.hint {
-        Some(hint) => Some(hint),
-        None => error
-            .message
-            .contains("unknown method")
-            .then_some(OLD_AGENT),
-    }
-}
-
-fn ask_error_text(computer: &Computer, error: &AskError) -> String {
-    let name = name_of(&computer.facts);
-    match error {
-        AskError::Timeout(time) => format!(
-            "timeout on computer {name}: no answer within {} ms. The code may still be running there. Give it longer \
-             with `timeoutMs`, or let it do less at a time.",
-            time.as_millis()
-        ),
-        AskError::TooLarge { .. } => {
-            format!("too-large on computer {name}: {error}. Send the code in smaller pieces.")
-        }
-        AskError::LinkLost(_) => format!(
-            "link-lost on computer {name}: {error}. Whether the code ran to its end is not known; look before you run \
-             it again."
-        ),
-    }
-}
-
-#[cfg(test)]
-mod tests {
-    use super::*;
-
-    #[test]
-    fn values_are_shown_as_lua_shows_them() {
-        for (descriptor, shown) in [
-            (json!({"type":"nil"}), "nil"),
-            (json!({"type":"number","value":2}), "2"),
-            (json!({"type":"number","value":2.0}), "2"),
-            (json!({"type":"number","value":-0.5}), "-0.5"),
-            (json!({"type":"number","repr":"nan"}), "nan"),
-            (json!({"type":"boolean","value":false}), "false"),
-            (
-                json!({"type":"string","value":"a\"b\n\u{1}2"}),
-                r#""a\"b\n\0012""#,
-            ),
-            (json!({"type":"table","repr":"{ 1, 2 }"}), "{ 1, 2 }"),
-            (
-                json!({"type":"function","repr":"function: 0x1"}),
-                "function: 0x1",
-            ),
-            (json!("odd"), "\"odd\""),
-        ] {
-            assert_eq!(show(&descriptor), shown);
-        }
-    }
-
-    #[test]
-    fn the_output_comes_first_and_then_one_value_a_line() {
-        let result = json!({"output": "hi\nthere", "returns": [{"type":"number","value":1}, {"type":"nil"}]});
-        assert_eq!(success(Some(&result)), "hi\nthere\n1\nnil");
-        assert_eq!(
-            success(Some(&json!({"output": "hi\n", "returns": []}))),
-            "hi\n"
-        );
-        assert!(
-            success(Some(&json!({"output": "", "returns": []})))
-                .contains("printed nothing and returned nothing")
-        );
-        assert!(success(None).contains("returned nothing"));
-    }
-
-    #[test]
-    fn an_old_agents_unknown_method_says_how_to_update_it() {
-        let error = AgentError {
-            kind: "error".into(),
-            message: "unknown method".into(),
-            traceback: None,
-            hint: None,
-        };
-        assert!(hint_for(&error).unwrap().contains("Update it"));
     }
 }

@@ -7,7 +7,7 @@ use rmcp::model::{CallToolResult, JsonObject, Tool as Definition};
 use serde_json::{Value, json};
 
 use super::{
-    Tool, annotations,
+    Context, Tool, annotations,
     arguments::Arguments,
     failure, object, text,
     wording::{ago, name_of, timestamp},
@@ -56,7 +56,10 @@ impl ListComputers {
         };
         words.push_str(&format!("Link port: {port}"));
         let mut result = text(words);
-        let computers: Vec<_> = computers.iter().map(in_fields).collect();
+        let computers: Vec<_> = computers
+            .iter()
+            .map(|computer| in_fields(computer))
+            .collect();
         result.structured_content = Some(json!({ "linkPort": port, "computers": computers }));
         result
     }
@@ -69,12 +72,12 @@ impl Tool for ListComputers {
 
     fn call<'a>(
         &'a self,
-        fabric: &'a Fabric,
+        context: Context<'a>,
         arguments: JsonObject,
     ) -> BoxFuture<'a, CallToolResult> {
         async move {
             match Arguments::new(arguments).end() {
-                Ok(()) => self.list(fabric).await,
+                Ok(()) => self.list(context.fabric).await,
                 Err(problem) => failure(problem),
             }
         }
@@ -84,9 +87,9 @@ impl Tool for ListComputers {
 
 /// One line: `12 (Label: base-turtle): linked 3 min ago from 192.168.1.5:51234, advanced turtle, …`.
 fn in_words(computer: &Computer, now: SystemTime) -> String {
-    let facts = &computer.facts;
+    let facts = &computer.facts();
     let mut parts = Vec::new();
-    match &computer.presence {
+    match &computer.presence() {
         Presence::Linked(_) => {
             parts.push(format!(
                 "linked {} from {}",
@@ -121,7 +124,7 @@ fn in_words(computer: &Computer, now: SystemTime) -> String {
 
 /// The same for a program. What is not known is left out.
 fn in_fields(computer: &Computer) -> Value {
-    let facts = &computer.facts;
+    let facts = &computer.facts();
     let mut fields = json!({
         "computerId": facts.id,
         "linked": computer.link().is_some(),
@@ -140,7 +143,7 @@ fn in_fields(computer: &Computer) -> Value {
     if let Some(agent) = &facts.agent {
         fields["agent"] = json!(agent);
     }
-    if let Presence::Left { since, why } = &computer.presence {
+    if let Presence::Left { since, why } = &computer.presence() {
         fields["leftSince"] = json!(timestamp(*since));
         fields["leftBecause"] = json!(why);
     }

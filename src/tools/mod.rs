@@ -1,8 +1,12 @@
 //! What a tool is, and the tools there are.
 
 mod arguments;
+mod cancel_job;
 mod exec_lua;
+mod get_job;
 mod list_computers;
+mod list_jobs;
+mod outcome;
 mod probe_computers;
 mod wording;
 
@@ -22,9 +26,27 @@ pub trait Tool: Send + Sync {
     /// Does it. What goes wrong is a result too, one the model can act on.
     fn call<'a>(
         &'a self,
-        fabric: &'a Fabric,
+        context: Context<'a>,
         arguments: JsonObject,
     ) -> BoxFuture<'a, CallToolResult>;
+}
+
+/// What a call has at hand besides its arguments.
+#[derive(Clone, Copy)]
+pub struct Context<'a> {
+    /// The computers.
+    pub fabric: &'a Fabric,
+    /// Whoever waits for the answer.
+    pub listener: &'a dyn Listener,
+}
+
+/// The client that waits for a call's answer, to be told how it goes meanwhile.
+pub trait Listener: Send + Sync {
+    /// Whether it wants to be told.
+    fn listens(&self) -> bool;
+
+    /// Tells it something, once what it was told before is on its way.
+    fn tell(&self, message: String) -> BoxFuture<'_, ()>;
 }
 
 /// All tools by name, in a stable order.
@@ -42,6 +64,9 @@ impl Catalogue {
         )));
         catalogue.add(Arc::new(list_computers::ListComputers::new()));
         catalogue.add(Arc::new(exec_lua::ExecLua::new()));
+        catalogue.add(Arc::new(list_jobs::ListJobs::new()));
+        catalogue.add(Arc::new(get_job::GetJob::new()));
+        catalogue.add(Arc::new(cancel_job::CancelJob::new()));
         catalogue
     }
 
@@ -162,6 +187,16 @@ mod tests {
             .iter()
             .map(|tool| tool.name.to_string())
             .collect();
-        assert_eq!(names, ["exec-lua", "list-computers", "probe-computers"]);
+        assert_eq!(
+            names,
+            [
+                "cancel-job",
+                "exec-lua",
+                "get-job",
+                "list-computers",
+                "list-jobs",
+                "probe-computers"
+            ]
+        );
     }
 }

@@ -9,8 +9,8 @@ use futures_util::{
 use rmcp::model::{CallToolResult, JsonObject, Tool as Definition};
 use serde_json::{Value, json};
 
-use super::{Tool, annotations, arguments::Arguments, failure, object, text, wording};
-use crate::fabric::{Answer, AskError, Computer, Fabric, one_line};
+use super::{Context, Tool, annotations, arguments::Arguments, failure, object, text, wording};
+use crate::fabric::{About, Answer, Ask, Computer, End, Fabric, Waited, one_line};
 
 /// The tool.
 pub struct ProbeComputers {
@@ -44,14 +44,56 @@ impl ProbeComputers {
         if linked.is_empty() {
             return text("No computers connected.");
         }
-        let lines = linked.into_iter().map(async |computer| {
-            line(
-                computer,
-                fabric.ask(computer, "ping", None, self.time).await,
-            )
-        });
+        let lines = linked
+            .into_iter()
+            .map(async |computer| line(computer, &self.ping(fabric, computer).await));
         text(join_all(lines).await.join("\n"))
     }
+
+    /// The computer's answer, or why there is none.
+    async fn ping(&self, fabric: &Fabric, computer: &Computer) -> Pong {
+        let ask = Ask {
+            method: "ping",
+            params: None,
+            about: About::unlisted(),
+        };
+        let job = match fabric.begin(computer, ask) {
+            Ok(job) => job,
+            Err(problem) => return Pong::Error(problem),
+        };
+        match fabric.run(computer, &job, ask, self.time).await {
+            Waited::Ended => {}
+            Waited::Running | Waited::NotTaken | Waited::Offline(_) => {
+                computer.give_up(&job);
+                return Pong::None;
+            }
+            Waited::TooLarge { size, limit } => {
+                return Pong::Error(format!(
+                    "a ping of {size} bytes is over its limit of {limit}"
+                ));
+            }
+        }
+        match job.look(|progress| progress.end.clone()).as_deref() {
+            Some(End::Answered(Answer {
+                error: Some(error), ..
+            })) => Pong::Error(error.message.clone()),
+            Some(End::Answered(Answer { result, .. })) => Pong::Text(
+                result
+                    .as_ref()
+                    .and_then(Value::as_str)
+                    .unwrap_or_default()
+                    .to_owned(),
+            ),
+            Some(End::Lost(_)) | None => Pong::None,
+        }
+    }
+}
+
+/// What a computer says to a ping.
+enum Pong {
+    Text(String),
+    Error(String),
+    None,
 }
 
 impl Tool for ProbeComputers {
@@ -61,12 +103,12 @@ impl Tool for ProbeComputers {
 
     fn call<'a>(
         &'a self,
-        fabric: &'a Fabric,
+        context: Context<'a>,
         arguments: JsonObject,
     ) -> BoxFuture<'a, CallToolResult> {
         async move {
             match Arguments::new(arguments).end() {
-                Ok(()) => self.probe(fabric).await,
+                Ok(()) => self.probe(context.fabric).await,
                 Err(problem) => failure(problem),
             }
         }
@@ -75,31 +117,22 @@ impl Tool for ProbeComputers {
 }
 
 /// One computer's line.
-fn line(computer: &Computer, asked: Result<Answer, AskError>) -> String {
-    let name = wording::name_of(&computer.facts);
-    match asked {
-        Ok(Answer {
-            error: None,
-            result,
-        }) => {
-            let id = computer.facts.id;
-            format!(
-                "pong from {}",
-                current_name(&name, &format!("pong from {id} (Label: "), result.as_ref())
-            )
+fn line(computer: &Computer, pong: &Pong) -> String {
+    let name = wording::name_of(&computer.facts());
+    match pong {
+        Pong::Text(pong) => {
+            let expected = format!("pong from {} (Label: ", computer.id);
+            format!("pong from {}", current_name(&name, &expected, pong))
         }
-        Ok(Answer {
-            error: Some(error), ..
-        }) => format!("error from {name}: {}", one_line(&error.message)),
-        Err(AskError::Timeout(_) | AskError::LinkLost(_)) => format!("timeout from {name}"),
-        Err(error @ AskError::TooLarge { .. }) => format!("error from {name}: {error}"),
+        Pong::Error(error) => format!("error from {name}: {}", one_line(error)),
+        Pong::None => format!("timeout from {name}"),
     }
 }
 
 /// The computer's name with the label it has now, which its pong tells; `known` if the pong is of another form. The
 /// number is always the one the bridge knows, so that no computer can answer for another.
-fn current_name(known: &str, expected: &str, pong: Option<&Value>) -> String {
-    pong.and_then(Value::as_str)
+fn current_name(known: &str, expected: &str, pong: &str) -> String {
+    Some(pong)
         .filter(|pong| pong.starts_with(expected) && pong.ends_with(')'))
         .and_then(|pong| pong.strip_prefix("pong from "))
         .map_or_else(|| known.to_owned(), |name| one_line(name).into_owned())
@@ -109,25 +142,21 @@ fn current_name(known: &str, expected: &str, pong: Option<&Value>) -> String {
 mod tests {
     use super::*;
 
-    fn named(pong: Value) -> String {
-        current_name("12 (Label: old)", "pong from 12 (Label: ", Some(&pong))
+    fn named(pong: &str) -> String {
+        current_name("12 (Label: old)", "pong from 12 (Label: ", pong)
     }
 
     #[test]
     fn a_pong_tells_the_label_of_now() {
-        assert_eq!(named(json!("pong from 12 (Label: new)")), "12 (Label: new)");
-        assert_eq!(named(json!("pong")), "12 (Label: old)");
-        assert_eq!(named(json!({"pong": true})), "12 (Label: old)");
+        assert_eq!(named("pong from 12 (Label: new)"), "12 (Label: new)");
+        assert_eq!(named("pong"), "12 (Label: old)");
     }
 
     #[test]
     fn a_pong_can_forge_neither_a_line_nor_another_computers_number() {
+        assert_eq!(named("pong from 13 (Label: other)"), "12 (Label: old)");
         assert_eq!(
-            named(json!("pong from 13 (Label: other)")),
-            "12 (Label: old)"
-        );
-        assert_eq!(
-            named(json!("pong from 12 (Label: a)\npong from 13 (Label: b)")),
+            named("pong from 12 (Label: a)\npong from 13 (Label: b)"),
             "12 (Label: a)\\npong from 13 (Label: b)"
         );
     }

@@ -2,6 +2,8 @@
 
 use std::time::{Duration, SystemTime};
 
+use std::sync::Arc;
+
 use crate::fabric::{Computer, ComputerId, Facts, Presence, one_line};
 
 /// `12 (Label: base-turtle)`, or `12 (Label: nil)` without a label.
@@ -15,7 +17,7 @@ pub fn name_of(facts: &Facts) -> String {
 }
 
 /// The names of the linked ones among `computers`, with commas between; at most 20, and how many more.
-pub fn linked_names(computers: &[Computer]) -> String {
+pub fn linked_names(computers: &[Arc<Computer>]) -> String {
     const MOST: usize = 20;
     let linked: Vec<_> = computers
         .iter()
@@ -24,7 +26,7 @@ pub fn linked_names(computers: &[Computer]) -> String {
     let mut names: Vec<_> = linked
         .iter()
         .take(MOST)
-        .map(|computer| name_of(&computer.facts))
+        .map(|computer| name_of(&computer.facts()))
         .collect();
     if linked.len() > MOST {
         names.push(format!("and {} more", linked.len() - MOST));
@@ -34,12 +36,12 @@ pub fn linked_names(computers: &[Computer]) -> String {
 
 /// Why a computer that is not linked can't be asked.
 pub fn why_gone(computer: &Computer, now: SystemTime) -> String {
-    match &computer.presence {
-        Presence::Linked(_) => format!("Computer {} is linked.", name_of(&computer.facts)),
+    match &computer.presence() {
+        Presence::Linked(_) => format!("Computer {} is linked.", name_of(&computer.facts())),
         Presence::Left { since, why } => {
             format!(
                 "Computer {} left {}: {}.",
-                name_of(&computer.facts),
+                name_of(&computer.facts()),
                 ago(*since, now),
                 one_line(why)
             )
@@ -49,15 +51,17 @@ pub fn why_gone(computer: &Computer, now: SystemTime) -> String {
 
 /// How long ago `moment` was, in its largest unit: `3 min ago`.
 pub fn ago(moment: SystemTime, now: SystemTime) -> String {
-    let seconds = now
-        .duration_since(moment)
-        .unwrap_or(Duration::ZERO)
-        .as_secs();
+    format!("{} ago", time_between(moment, now))
+}
+
+/// The time from one moment to another, in its largest unit: `3 min`.
+pub fn time_between(from: SystemTime, to: SystemTime) -> String {
+    let seconds = to.duration_since(from).unwrap_or(Duration::ZERO).as_secs();
     match seconds {
-        0..60 => format!("{seconds} s ago"),
-        60..3_600 => format!("{} min ago", seconds / 60),
-        3_600..172_800 => format!("{} h ago", seconds / 3_600),
-        _ => format!("{} days ago", seconds / 86_400),
+        0..60 => format!("{seconds} s"),
+        60..3_600 => format!("{} min", seconds / 60),
+        3_600..172_800 => format!("{} h", seconds / 3_600),
+        _ => format!("{} days", seconds / 86_400),
     }
 }
 

@@ -174,7 +174,9 @@ class Conversation:
 
         with check("it lists the tools"):
             tools = {tool.name: tool for tool in (await session.list_tools()).tools}
-            assert list(tools) == ["exec-lua", "list-computers", "probe-computers"], list(tools)
+            assert list(tools) == [
+                "cancel-job", "exec-lua", "get-job", "list-computers", "list-jobs", "probe-computers",
+            ], list(tools)
 
         with check("the SDK's validator takes every schema"):
             for tool in tools.values():

@@ -195,6 +195,18 @@ impl Bridge {
         }
     }
 
+    /// Waits for the answer of a call that takes long even when all is well.
+    pub async fn slow_answer(&mut self, id: u64) -> ToolAnswer {
+        let start = Instant::now();
+        // Pings show that the bridge is there, and each wait is short.
+        while !self.kept.iter().any(|message| message["id"] == id) {
+            self.request("ping", json!({})).await;
+            tokio::time::sleep(std::time::Duration::from_millis(20)).await;
+            assert!(start.elapsed() < super::PATIENCE * 10, "no answer to {id}");
+        }
+        self.answer(id).await
+    }
+
     /// Calls a tool.
     pub async fn call(&mut self, tool: &str, arguments: Value) -> ToolAnswer {
         let id = self.start_call(tool, arguments).await;
@@ -260,6 +272,11 @@ impl Bridge {
     /// Closes standard input, as a client does that leaves.
     pub fn close_input(&mut self) {
         self.stdin = None;
+    }
+
+    /// Ends the process as no process can prepare for (SIGKILL on Unix).
+    pub async fn kill(mut self) {
+        self.child.kill().await.unwrap();
     }
 
     /// Waits until the process ends.

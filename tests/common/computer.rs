@@ -53,12 +53,17 @@ impl Computer {
 
     /// Links as a computer of protocol version 2.
     pub async fn link_v2(port: SocketAddr, id: u64) -> Self {
+        Self::link_boot(port, id, "first", &[]).await
+    }
+
+    /// The same, as this start of its program, which still knows these requests.
+    pub async fn link_boot(port: SocketAddr, id: u64, boot: &str, jobs: &[&str]) -> Self {
         let mut computer = Self::connect(port).await;
         let hello = json!({
             "type": "hello", "computerId": id, "computerLabel": "two", "protocol": 2,
-            "agent": {"name": "test-agent", "version": "9.9.9"}, "boot": format!("boot-{id}"),
+            "agent": {"name": "test-agent", "version": "9.9.9"}, "boot": boot,
             "computer": {"kind": "turtle", "advanced": true, "host": "tests", "width": 39, "height": 13},
-            "policy": "full", "capabilities": [], "maxMessage": 131072, "jobs": [],
+            "policy": "full", "capabilities": [], "maxMessage": 131072, "jobs": jobs,
         });
         assert_eq!(computer.hello(hello).await["type"], "hello-ok");
         computer
@@ -106,6 +111,27 @@ impl Computer {
             Event::Frame(frame) => frame,
             other => panic!("expected a frame: {other:?}"),
         }
+    }
+
+    /// The next request; pings, acknowledgements and the like are passed over.
+    pub async fn request(&mut self) -> Value {
+        self.frame_of_type("request").await
+    }
+
+    /// The next frame of a type; all others are passed over.
+    pub async fn frame_of_type(&mut self, kind: &str) -> Value {
+        loop {
+            let frame = self.frame().await;
+            if frame["type"] == kind {
+                return frame;
+            }
+        }
+    }
+
+    /// Says that a request was taken (version 2).
+    pub async fn accept(&mut self, request: &Value) {
+        self.send(&json!({"type": "accepted", "id": request["id"]}))
+            .await;
     }
 
     /// The code and reason of the bridge's close, after any frames.

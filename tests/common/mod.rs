@@ -5,6 +5,7 @@
 
 pub mod bridge;
 pub mod computer;
+pub mod proxy;
 
 use std::{future::Future, time::Duration};
 

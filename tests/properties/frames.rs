@@ -2,6 +2,7 @@
 
 use mcp_bridge::link::{
     frame::{self, AgentFrame, ComputerId, FrameError, Hello},
+    outgoing::Request,
     text::{TextMode, decode_value},
 };
 use proptest::prelude::*;
@@ -84,7 +85,8 @@ proptest! {
             "agent": {"name": name, "version": version}, "maxMessage": max_message, "boot": "b", "jobs": [],
             "computer": {"kind": kind, "advanced": advanced, "host": host, "width": 51, "height": 19},
             // These aren't a hello's, but of types that any frame's must have.
-            "id": null, "ok": null, "n": null,
+            "id": null, "ok": null, "n": null, "seq": null, "text": null, "dropped": null, "outputBytes": null,
+            "name": null, "of": null, "count": null, "data": null,
         });
         message.as_object_mut().unwrap().extend(fields.as_object().unwrap().clone());
         let read = hello(&message.to_string()).unwrap();
@@ -142,7 +144,7 @@ proptest! {
     fn requests_say_what_was_asked(
         id in any_text(), method in any_text(), params in proptest::option::of(any_json()), mode in any_mode(),
     ) {
-        let frame = frame::request(&id, &method, params.as_ref(), mode).unwrap();
+        let frame = Request::new(&id, &method, params.as_ref()).message(mode).unwrap();
         prop_assert!(frame.is_ascii());
         let frame = decode_value(serde_json::from_str(&frame).unwrap(), mode);
         prop_assert_eq!(&frame["type"], "request");

@@ -2,6 +2,7 @@
 
 use mcp_bridge::link::{
     frame::{self, AgentFrame, Hello},
+    outgoing,
     text::{self, TextMode},
 };
 use serde_json::Value;
@@ -48,10 +49,49 @@ fn check_frame(message: &str, read: &AgentFrame, mode: TextMode) {
             let result = result.map(|result| text::decode_value(result.clone(), mode));
             assert_eq!(response.answer.result, result);
         }
+        AgentFrame::Accepted { id } => {
+            assert_eq!((kind, value["id"].as_str()), ("accepted", Some(&**id)))
+        }
+        AgentFrame::Output(piece) => {
+            assert_eq!((kind, value["id"].as_str()), ("output", Some(&*piece.id)));
+            assert_eq!(value["seq"].as_u64(), Some(piece.seq));
+            assert_eq!(
+                piece.bytes,
+                text::bytes(value["text"].as_str().unwrap(), mode)
+            );
+        }
+        AgentFrame::Job(report) => {
+            assert_eq!((kind, value["name"].as_str()), ("event", Some("job")));
+            assert_eq!(
+                text::decode(value["job"]["id"].as_str().unwrap(), mode),
+                *report.id
+            );
+        }
+        AgentFrame::Part { of, n, count, data } => {
+            assert_eq!(
+                (kind, value["of"].as_str(), value["data"].as_str()),
+                ("part", Some(&**of), Some(&**data))
+            );
+            assert_eq!(
+                (value["n"].as_u64(), value["count"].as_u64()),
+                (Some(*n as u64), Some(*count as u64))
+            );
+        }
+        AgentFrame::PartAck { of, n, error } => {
+            assert_eq!(
+                (kind, value["of"].as_str(), value["n"].as_u64()),
+                ("part-ack", Some(&**of), Some(*n as u64))
+            );
+            assert_eq!(error.is_none(), value["error"].is_null());
+        }
         AgentFrame::Ping(n) => assert_eq!((kind, value["n"].as_u64()), ("ping", Some(*n))),
+        AgentFrame::Pong => assert_eq!(kind, "pong"),
         AgentFrame::Unknown(other) => {
             assert_eq!(kind, other);
-            assert!(!["hello", "response", "ping"].contains(&kind));
+            let known = [
+                "hello", "accepted", "output", "response", "part", "part-ack", "ping", "pong",
+            ];
+            assert!(!known.contains(&kind));
         }
     }
 }
@@ -72,7 +112,7 @@ fn check_hello(value: &Value, hello: &Hello) {
 /// Whether an answer that tells the agent why is a frame that any game takes.
 fn check_refusal(reason: &str) {
     assert!(!reason.is_empty());
-    let told = frame::hello_error(reason, false);
+    let told = outgoing::hello_error(reason, false);
     assert!(told.is_ascii());
     let told: Value = serde_json::from_str(&told).unwrap();
     assert_eq!(told["error"], reason);

@@ -1,0 +1,239 @@
+--- The requests of version 2: each runs at most once, and is answered until the answer has arrived.
+
+local json = require("mcp-computer.json")
+local memory = require("mcp-computer.memory")
+local methods = require("mcp-computer.methods")
+local number = require("mcp-computer.number")
+local reply = require("mcp-computer.reply")
+local stream = require("mcp-computer.stream")
+
+local floor, max, min = math.floor, math.max, math.min
+local sub = string.sub
+local pcall, rawequal, setmetatable, tostring, type = pcall, rawequal, setmetatable, tostring, type
+
+local requests = {}
+requests.__index = requests
+
+-- A request without a deadline has this one, and none has a later one.
+local DEFAULT_DEADLINE_MS, LAST_DEADLINE_MS = 20 * 1000, 24 * 3600 * 1000
+-- How long a request is remembered after its deadline.
+local REMEMBERED_SECONDS = 60
+-- How long one is that was cancelled before it came: as long as one that comes late may still be waited for.
+local LONGEST_WAIT_SECONDS = 600
+-- Bytes of a job's code that a bridge is told of.
+local SHOWN_CODE = 120
+-- Longer ids are not remembered.
+local ID_LIMIT = 256
+-- How often requests are looked through, whether they can be forgotten, and how many at a time.
+local SWEEP_SECONDS, SWEEP_LOOKS = 5, 64
+
+local LEASE_HINT = "Wait until that job has ended, or cancel it. Without exclusive the code runs beside it."
+
+--- @tparam table options `boot`: this start's name; `clock()`: seconds; `courier`; `jobs`; `memory`.
+-- @treturn requests
+function requests.new(options)
+  return setmetatable({
+    boot = options.boot,
+    clock = options.clock,
+    courier = options.courier,
+    jobs = options.jobs,
+    memory = options.memory,
+    count = 0,       -- requests so far
+    holder = nil,    -- the request whose job holds the turtle
+    sweep_at = 0,    -- when requests are looked through next, in seconds
+  }, requests)
+end
+
+local function failure(kind, message, hint)
+  return { ok = false, kind = kind, message = message, hint = hint }
+end
+
+local function gone()
+  return failure("result-gone", "this request was answered before, or cancelled, and its answer is no longer kept",
+    "It has not been run again. If its outcome matters, look at what it should have done.")
+end
+
+local function restarted()
+  return failure("link-lost", "the computer has restarted since this was asked, so it was not run",
+    "What ran on it then has ended. Ask again if it is still wanted.")
+end
+
+-- Ids are strings, but a number is one's own affair: `7` and `"7"` are two.
+local function key_of(id)
+  return type(id) .. " " .. tostring(id)
+end
+
+local function deadline_of(frame)
+  local ms = frame.deadlineMs
+  if type(ms) ~= "number" then ms = DEFAULT_DEADLINE_MS end
+  return max(0, min(LAST_DEADLINE_MS, ms)) / 1000
+end
+
+-- A request's record, which is kept in the memory.
+local function new_request(self, frame)
+  local now = self.clock()
+  self.count = self.count + 1
+  return {
+    key = key_of(frame.id),
+    number = self.count,
+    id = frame.id,
+    method = type(frame.method) == "string" and frame.method or nil,
+    state = memory.RUNNING,
+    arrived_at = now,
+    expires = now + deadline_of(frame) + REMEMBERED_SECONDS,
+    is_job = false,
+    code = nil,         -- a job's code, or the beginning of it
+    exclusive = nil,    -- whether the job holds the turtle
+    stream = nil,       -- what the job prints
+    printed = nil,      -- bytes it has printed, once it has ended
+    ok = nil,           -- how it ended
+    answer = nil,       -- from `reply.raw`, while it is kept
+    answered_on = nil,  -- the connection on which it was sent
+    parts = nil,        -- see `outgoing:send`, if it is sent in parts
+  }
+end
+
+-- A request has its answer.
+local function finish(self, request, outcome, answer)
+  request.ok = outcome.ok
+  if request.stream then request.printed = request.stream.total end
+  if self.holder == request then self.holder = nil end
+  self.memory:keep(request, answer or reply.raw(request.id, outcome, request.printed), request.is_job)
+end
+
+local function lease_refusal(self)
+  local holder = self.holder
+  return failure("refused", "the job " .. tostring(holder.id) .. " holds the turtle, since "
+    .. number.format(floor(self.clock() - holder.arrived_at)) .. " s", LEASE_HINT)
+end
+
+-- Starts a request's job. Returns nil, or the outcome of one that can't start.
+local function start_job(self, request, code, params)
+  local exclusive = params.exclusive
+  if rawequal(exclusive, json.null) then exclusive = nil end
+  if exclusive ~= nil and type(exclusive) ~= "boolean" then
+    return failure("refused", "params.exclusive must be true or false")
+  end
+  if exclusive and self.holder then return lease_refusal(self) end
+  local output = stream.new(self.memory.budget)
+  local started = self.jobs:start(request.key, request.id, code, {
+    request = request,
+    output = output,
+    answer = function(outcome, pause) return reply.raw(request.id, outcome, output.total, pause) end,
+  })
+  if not started then return methods.too_many_jobs() end
+  request.is_job = true
+  request.code = sub(code, 1, SHOWN_CODE)
+  request.exclusive = exclusive or false
+  request.stream = output
+  if exclusive then self.holder = request end
+  return nil
+end
+
+-- Takes a request that has not been seen before.
+local function take(self, frame)
+  local request = new_request(self, frame)
+  local ok, outcome, is_taken = pcall(methods.call, frame, function(code, params)
+    return start_job(self, request, code, params)
+  end)
+  if not ok then
+    outcome = failure("runtime", "mcp-computer: internal error: " .. tostring(outcome))
+  end
+  self.memory:add(request)
+  if ok and is_taken then self.courier:accept(request.id) end
+  if outcome then finish(self, request, outcome) end
+  self.courier:add(request)
+end
+
+local function asked(self, frame)
+  if frame.boot ~= nil and not rawequal(frame.boot, json.null) and frame.boot ~= self.boot then
+    return self.courier:answer(reply.raw(frame.id, restarted()))
+  end
+  local request = self.memory:find(key_of(frame.id))
+  if not request then
+    take(self, frame)
+  elseif request.state == memory.RUNNING then
+    self.courier:accept(request.id)
+  elseif request.state == memory.FINISHED then
+    self.courier:answer_again(request)
+  else
+    self.courier:answer(reply.raw(frame.id, gone()))
+  end
+end
+
+local function cancel(self, frame)
+  local request = self.memory:find(key_of(frame.id))
+  if not request then
+    -- Should it come yet, it must not run.
+    request = new_request(self, frame)
+    request.state = memory.GONE
+    request.expires = request.expires + LONGEST_WAIT_SECONDS
+    self.memory:add(request)
+  end
+  if request.state == memory.RUNNING then
+    -- One that has ended just now is answered with how it ended.
+    self.jobs:cancel(request.key)
+  elseif request.state == memory.FINISHED then
+    self.courier:answer_again(request)
+  else
+    self.courier:answer(reply.raw(frame.id, gone()))
+  end
+end
+
+local function answer_arrived(self, frame)
+  local request = self.memory:find(key_of(frame.id))
+  if not request or request.state ~= memory.FINISHED then return end
+  self.courier:withdraw(request)
+  self.memory:release(request)
+end
+
+local function output_arrived(self, frame)
+  local request = self.memory:find(key_of(frame.id))
+  if request and request.stream and type(frame.seq) == "number" then request.stream:arrived(frame.seq) end
+end
+
+local HANDLERS = { request = asked, cancel = cancel, ack = answer_arrived, ["output-ack"] = output_arrived }
+
+--- Takes a frame, if it is about a request.
+-- @tparam table frame
+function requests:handle(frame)
+  local handler = HANDLERS[frame.type]
+  if not handler or not reply.is_id(frame.id) then return end
+  if type(frame.id) == "string" and #frame.id > ID_LIMIT then return end
+  handler(self, frame)
+end
+
+--- A request's job has ended.
+-- @tparam job job
+function requests:job_ended(job)
+  local request = job.request
+  if request.state == memory.RUNNING then finish(self, request, job.outcome, job.answer) end
+end
+
+--- A request's job is about to turn the computer off: what it has so far is all there will be.
+-- @tparam job job
+function requests:job_halts(job)
+  self:job_ended(job)
+  self.courier:flush(job.request)
+end
+
+--- The ids of all jobs of which an answer is due or kept.
+-- @treturn {string,...}
+function requests:known_jobs()
+  local ids = {}
+  local open = self.memory:open()
+  for i = 1, #open do
+    if open[i].is_job then ids[#ids + 1] = open[i].id end
+  end
+  return ids
+end
+
+--- Does what is due by now.
+function requests:tick()
+  local now = self.clock()
+  if now < self.sweep_at then return end
+  self.sweep_at = now + SWEEP_SECONDS
+  self.memory:sweep(SWEEP_LOOKS)
+end
+
+return requests

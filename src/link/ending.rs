@@ -1,0 +1,126 @@
+//! Why a link ends, and what each side is told of it. No I/O.
+
+use std::{net::SocketAddr, time::Duration};
+
+use super::frame;
+
+/// How long a new connection has to say hello.
+pub const HELLO_TIME: Duration = Duration::from_secs(10);
+
+/// How long a frame may take to go out before the computer counts as no longer reading.
+pub const SEND_TIME: Duration = Duration::from_secs(10);
+
+/// Why a session ends.
+#[derive(Debug, Clone)]
+pub enum Ending {
+    /// The agent closed, with its code and reason if it gave any.
+    ClosedByAgent(Option<(u16, String)>),
+    /// The connection broke.
+    Broken(String),
+    /// No hello came in time.
+    NoHello,
+    /// The hello can't be read.
+    BadHello(String),
+    /// The hello's token is missing or wrong.
+    BadToken,
+    /// Another computer linked under the same number.
+    Replaced(SocketAddr),
+    /// A message over the limit came.
+    TooLarge,
+    /// A binary message came.
+    Binary,
+    /// More frames came than anyone asked for.
+    Flood,
+    /// The agent no longer reads.
+    NotReading,
+    /// Nothing came from the agent for this many seconds.
+    Silent(u64),
+}
+
+impl Ending {
+    /// As the end of the sentence "it left: …".
+    pub fn why(&self) -> String {
+        match self {
+            Self::ClosedByAgent(None) => "its agent closed the link".to_owned(),
+            Self::ClosedByAgent(Some((code, reason))) if reason.is_empty() => {
+                format!("its agent closed the link (code {code})")
+            }
+            Self::ClosedByAgent(Some((code, reason))) => {
+                format!("its agent closed the link: {reason} (code {code})")
+            }
+            Self::Broken(reason) => format!("the connection broke: {reason}"),
+            Self::NoHello => format!("no hello came within {} s", HELLO_TIME.as_secs()),
+            Self::BadHello(reason) => reason.clone(),
+            Self::BadToken => "the link token is missing or wrong".to_owned(),
+            Self::Replaced(by) => format!("another computer of the same number linked from {by}"),
+            Self::TooLarge => format!(
+                "it sent a message over {} bytes",
+                frame::DEFAULT_MAX_MESSAGE
+            ),
+            Self::Binary => {
+                "it sent a binary message, which the link protocol does not use".to_owned()
+            }
+            Self::Flood => "it sent more frames than anyone asked for".to_owned(),
+            Self::NotReading => format!("it took nothing for {} s", SEND_TIME.as_secs()),
+            Self::Silent(seconds) => format!("nothing came from it for {seconds} s"),
+        }
+    }
+
+    /// The WebSocket close code, if the bridge is the one who closes. 4400 and up follow HTTP's status codes.
+    pub fn close_code(&self) -> Option<u16> {
+        match self {
+            Self::ClosedByAgent(_) | Self::Broken(_) | Self::NotReading => None,
+            Self::Silent(_) => Some(1001),
+            Self::Binary => Some(1003),
+            Self::TooLarge => Some(1009),
+            Self::BadHello(_) => Some(4400),
+            Self::BadToken => Some(4401),
+            Self::NoHello => Some(4408),
+            Self::Replaced(_) => Some(4409),
+            Self::Flood => Some(4429),
+        }
+    }
+
+    /// The hello-error that tells the agent: what, what to do, and whether trying again can help.
+    pub fn hello_error(&self) -> Option<(String, bool)> {
+        match self {
+            Self::BadHello(reason) => Some((format!("{reason}. Update the agent from this bridge: /mcp-computer.lua"), false)),
+            Self::BadToken => Some((
+                "the link token is missing or wrong. Give the agent the token that the bridge has in CC_LINK_TOKEN: \
+                 mcp-computer <url> --token TOKEN"
+                    .to_owned(),
+                false,
+            )),
+            Self::Replaced(by) => Some((
+                format!(
+                    "another computer of the same number linked from {by}. Only one can be linked: stop its agent, then \
+                     start this one again"
+                ),
+                false,
+            )),
+            _ => None,
+        }
+    }
+}
+
+/// A close frame's reason has at most 123 bytes (RFC 6455, section 5.5).
+pub fn clip_reason(why: &str) -> String {
+    const MOST: usize = 123;
+    why.char_indices()
+        .take_while(|(at, c)| at + c.len_utf8() <= MOST)
+        .map(|(_, c)| c)
+        .collect()
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    #[test]
+    fn a_close_reason_is_cut_between_characters() {
+        let long = "é".repeat(100);
+        let reason = clip_reason(&long);
+        assert_eq!(reason.len(), 122);
+        assert!(long.starts_with(&reason));
+    }
+}

@@ -1,0 +1,402 @@
+//! One request to a computer: from when it is made until nobody can want its answer any more.
+
+use std::{
+    hash::{BuildHasher, RandomState},
+    sync::{
+        Arc,
+        atomic::{AtomicU64, Ordering},
+    },
+    time::SystemTime,
+};
+
+use tokio::sync::watch;
+
+use super::{
+    frame::{Answer, JobReport, OutputPiece},
+    output::{Output, Page},
+};
+
+/// How much of a job's code is shown in lists, in characters.
+const SHOWN_CODE: usize = 120;
+
+/// A request and what has come of it so far. Many tasks may watch it.
+#[derive(Debug)]
+pub struct Job {
+    /// The request's id, unique across bridges and their restarts.
+    pub id: String,
+    /// The beginning of its code, for lists.
+    pub code: String,
+    /// Whether it holds the turtle while it runs.
+    pub exclusive: bool,
+    /// Whether it is worth a place in lists: it runs code.
+    pub listed: bool,
+    /// When it was asked for.
+    pub started: SystemTime,
+    /// Whether another bridge, or an earlier run of this one, asked for it. Its answer is not ours to acknowledge.
+    pub adopted: bool,
+    progress: watch::Sender<Progress>,
+}
+
+/// What a request is about.
+#[derive(Debug, Clone, Copy)]
+pub struct About<'a> {
+    code: &'a str,
+    exclusive: bool,
+    listed: bool,
+}
+
+impl<'a> About<'a> {
+    /// A request that runs code; `exclusive` if it holds the turtle.
+    pub fn listed(code: &'a str, exclusive: bool) -> Self {
+        Self {
+            code,
+            exclusive,
+            listed: true,
+        }
+    }
+
+    /// A request that is over in a moment, such as a ping.
+    pub fn unlisted() -> Self {
+        Self {
+            code: "",
+            exclusive: false,
+            listed: false,
+        }
+    }
+}
+
+/// How far a job has come.
+#[derive(Debug)]
+pub struct Progress {
+    /// Where it stands.
+    pub stage: Stage,
+    /// The start of the agent program that it is for, once that is known. It runs on no other.
+    pub boot: Option<String>,
+    /// What it printed.
+    output: Output,
+    /// The number of the next piece of output.
+    next_seq: u64,
+    /// What came of it, once it has ended.
+    pub end: Option<Arc<End>>,
+    /// When it ended.
+    pub ended: Option<SystemTime>,
+}
+
+/// Where a job stands.
+#[derive(Debug, Clone, Copy, PartialEq, Eq)]
+pub enum Stage {
+    /// No word from the computer yet.
+    Asked,
+    /// The computer has it.
+    Running,
+    /// It has ended.
+    Ended,
+}
+
+/// How a job ended.
+#[derive(Debug)]
+pub enum End {
+    /// With the computer's answer.
+    Answered(Answer),
+    /// Without one, and why. Whether its code ran to the end is not known.
+    Lost(String),
+}
+
+impl Job {
+    /// A request that is about to be sent.
+    pub fn new(id: String, about: About<'_>, boot: Option<String>) -> Arc<Self> {
+        Arc::new(Self::at(id, about, boot, SystemTime::now(), false))
+    }
+
+    /// A job that an agent still knows from another bridge.
+    pub fn adopt(report: &JobReport, boot: Option<String>) -> Arc<Self> {
+        let age = std::time::Duration::from_millis(report.age_ms);
+        let started = SystemTime::now()
+            .checked_sub(age)
+            .unwrap_or(SystemTime::UNIX_EPOCH);
+        let job = Self::at(
+            report.id.clone(),
+            About::listed(&report.code, report.exclusive),
+            boot,
+            started,
+            true,
+        );
+        job.progress
+            .send_modify(|progress| progress.stage = Stage::Running);
+        Arc::new(job)
+    }
+
+    fn at(
+        id: String,
+        about: About<'_>,
+        boot: Option<String>,
+        started: SystemTime,
+        adopted: bool,
+    ) -> Self {
+        let About {
+            code,
+            exclusive,
+            listed,
+        } = about;
+        let progress = Progress {
+            stage: Stage::Asked,
+            boot,
+            output: Output::default(),
+            next_seq: 1,
+            end: None,
+            ended: None,
+        };
+        let code = code.chars().take(SHOWN_CODE).collect();
+        Self {
+            id,
+            code,
+            exclusive,
+            listed,
+            started,
+            adopted,
+            progress: watch::Sender::new(progress),
+        }
+    }
+
+    /// Looks at the job now.
+    pub fn look<T>(&self, look: impl FnOnce(&Progress) -> T) -> T {
+        look(&self.progress.borrow())
+    }
+
+    /// Follows the job: the receiver is told of every change.
+    pub fn follow(&self) -> watch::Receiver<Progress> {
+        self.progress.subscribe()
+    }
+
+    /// Where it stands.
+    pub fn stage(&self) -> Stage {
+        self.look(|progress| progress.stage)
+    }
+
+    /// Binds the job to this start of the agent program, unless it is bound already; tells whether it may run there.
+    pub fn bind(&self, boot: Option<&str>) -> bool {
+        let mut fits = true;
+        self.progress.send_if_modified(|progress| {
+            match &progress.boot {
+                Some(bound) => fits = Some(bound.as_str()) == boot,
+                None => progress.boot = boot.map(str::to_owned),
+            }
+            false
+        });
+        fits
+    }
+
+    /// Notes that the computer has it.
+    pub fn accept(&self) {
+        self.progress.send_if_modified(|progress| {
+            let first = progress.stage == Stage::Asked;
+            if first {
+                progress.stage = Stage::Running;
+            }
+            first
+        });
+    }
+
+    /// Takes a piece of output; one that came before changes nothing.
+    pub fn print(&self, piece: OutputPiece) {
+        self.progress.send_if_modified(|progress| {
+            // Pieces come in order. A job that was adopted begins in the middle.
+            let fresh = piece.seq >= progress.next_seq;
+            if fresh {
+                progress.next_seq = piece.seq + 1;
+                progress.output.lose(piece.dropped);
+                progress.output.push(piece.bytes);
+            }
+            fresh
+        });
+    }
+
+    /// Ends the job with the computer's answer; the first end counts, and tells so. `printed` is how many bytes it printed in all.
+    pub fn answer(&self, mut answer: Answer, printed: Option<u64>) -> bool {
+        self.end(|output| {
+            // Version 1 sends the output with the answer.
+            if let Some(result) = answer
+                .result
+                .as_mut()
+                .and_then(|result| result.as_object_mut())
+                && let Some(printed) = result.shift_remove("output")
+            {
+                output.push(printed.as_str().unwrap_or_default().as_bytes().to_vec());
+            }
+            // What another bridge took in, and what was acknowledged but is not here.
+            output.lose(printed.unwrap_or(0).saturating_sub(output.end()));
+            End::Answered(answer)
+        })
+    }
+
+    /// Ends the job without an answer; the first end counts, and tells so.
+    pub fn lose(&self, why: &str) -> bool {
+        self.end(|_| End::Lost(why.to_owned()))
+    }
+
+    fn end(&self, how: impl FnOnce(&mut Output) -> End) -> bool {
+        self.progress.send_if_modified(|progress| {
+            if progress.stage == Stage::Ended {
+                return false;
+            }
+            progress.end = Some(Arc::new(how(&mut progress.output)));
+            progress.stage = Stage::Ended;
+            progress.ended = Some(SystemTime::now());
+            true
+        })
+    }
+}
+
+impl Progress {
+    /// What was printed from `cursor` on, at most `most` bytes of it.
+    pub fn read(&self, cursor: u64, most: usize) -> Page {
+        self.output.read(cursor, most)
+    }
+
+    /// How many bytes were printed so far.
+    pub fn printed(&self) -> u64 {
+        self.output.end()
+    }
+
+    /// About how many bytes this job takes in memory.
+    pub fn size(&self) -> usize {
+        let result = match self.end.as_deref() {
+            Some(End::Answered(Answer {
+                result: Some(result),
+                ..
+            })) => size_of_value(result),
+            _ => 0,
+        };
+        self.output.kept() + result
+    }
+}
+
+fn size_of_value(value: &serde_json::Value) -> usize {
+    use serde_json::Value;
+    match value {
+        Value::String(text) => text.len(),
+        Value::Array(items) => items.iter().map(size_of_value).sum(),
+        Value::Object(fields) => fields
+            .iter()
+            .map(|(key, value)| key.len() + size_of_value(value))
+            .sum(),
+        Value::Null | Value::Bool(_) | Value::Number(_) => size_of::<Value>(),
+    }
+}
+
+/// Makes request ids that no other bridge, and no earlier run of this one, makes.
+#[derive(Debug)]
+pub struct RequestIds {
+    /// Drawn at the start: the beginning of all of this bridge's ids.
+    prefix: String,
+    next: AtomicU64,
+}
+
+impl Default for RequestIds {
+    fn default() -> Self {
+        // The standard library keys each RandomState from the system's random source.
+        let bridge = RandomState::new().hash_one((std::process::id(), SystemTime::now()));
+        Self {
+            prefix: format!("{:012x}-", bridge >> 16),
+            next: AtomicU64::new(1),
+        }
+    }
+}
+
+impl RequestIds {
+    /// A new id.
+    pub fn next(&self) -> String {
+        format!(
+            "{}{}",
+            self.prefix,
+            self.next.fetch_add(1, Ordering::Relaxed)
+        )
+    }
+
+    /// Whether this bridge, in this run, made the id.
+    pub fn made(&self, id: &str) -> bool {
+        id.starts_with(&self.prefix)
+    }
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    fn piece(seq: u64, text: &str, dropped: u64) -> OutputPiece {
+        OutputPiece {
+            id: "j".into(),
+            seq,
+            bytes: text.as_bytes().to_vec(),
+            dropped,
+        }
+    }
+
+    fn printed(job: &Job) -> String {
+        job.look(|progress| progress.read(0, usize::MAX).text)
+    }
+
+    #[test]
+    fn two_bridges_never_make_the_same_request_id() {
+        let (one, other) = (RequestIds::default(), RequestIds::default());
+        let id = one.next();
+        assert_ne!(id, other.next());
+        assert_ne!(id, one.next());
+        assert!(one.made(&id) && !other.made(&id));
+    }
+
+    #[test]
+    fn a_piece_that_comes_twice_is_taken_once() {
+        let job = Job::new("j".into(), About::unlisted(), None);
+        for piece in [
+            piece(1, "a", 0),
+            piece(2, "b", 0),
+            piece(1, "a", 0),
+            piece(2, "b", 0),
+            piece(3, "c", 5),
+        ] {
+            job.print(piece);
+        }
+        assert_eq!(printed(&job), "ab\n[5 bytes of output were lost here]\nc");
+    }
+
+    #[test]
+    fn the_first_end_counts() {
+        let job = Job::new("j".into(), About::unlisted(), None);
+        job.lose("first");
+        job.lose("second");
+        job.answer(
+            Answer {
+                result: None,
+                error: None,
+            },
+            None,
+        );
+        assert!(
+            matches!(job.look(|p| p.end.clone()).as_deref(), Some(End::Lost(why)) if why == "first")
+        );
+    }
+
+    #[test]
+    fn output_that_never_came_is_counted_at_the_end() {
+        let job = Job::new("j".into(), About::unlisted(), None);
+        job.print(piece(1, "abc", 0));
+        job.answer(
+            Answer {
+                result: None,
+                error: None,
+            },
+            Some(10),
+        );
+        assert_eq!(job.look(Progress::printed), 10);
+        assert_eq!(printed(&job), "abc\n[7 bytes of output were lost here]\n");
+    }
+
+    #[test]
+    fn a_job_runs_on_the_boot_it_was_made_for_and_no_other() {
+        let job = Job::new("j".into(), About::unlisted(), None);
+        assert!(
+            job.bind(Some("a")) && job.bind(Some("a")) && !job.bind(Some("b")) && !job.bind(None)
+        );
+    }
+}

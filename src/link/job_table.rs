@@ -1,0 +1,162 @@
+//! The jobs of one computer that are running or still readable, within bounds. No I/O.
+
+use std::{
+    collections::{HashMap, VecDeque},
+    sync::Arc,
+    time::{Duration, SystemTime},
+};
+
+use super::job::{Job, Progress, Stage};
+
+/// How many jobs may be without an end.
+pub const OPEN_JOBS: usize = 256;
+
+/// How many ended jobs stay readable, for how long, and how many bytes they may take together.
+const ENDED_JOBS: usize = 128;
+const ENDED_TIME: Duration = Duration::from_secs(3_600);
+const ENDED_BYTES: usize = 16 * 1024 * 1024;
+
+/// The jobs by id.
+#[derive(Debug, Default)]
+pub struct JobTable {
+    all: HashMap<String, Arc<Job>>,
+    /// Those that have ended, in that order, with their size in bytes.
+    ended: VecDeque<(Arc<Job>, usize)>,
+    ended_bytes: usize,
+}
+
+impl JobTable {
+    /// Takes a job in, if there is room.
+    pub fn enter(&mut self, job: Arc<Job>) -> bool {
+        let room = self.all.len() - self.ended.len() < OPEN_JOBS;
+        if room {
+            self.all.insert(job.id.clone(), job);
+        }
+        room
+    }
+
+    /// A job by its id.
+    pub fn get(&self, id: &str) -> Option<Arc<Job>> {
+        self.all.get(id).cloned()
+    }
+
+    /// Forgets a job that has not ended.
+    pub fn remove(&mut self, id: &str) {
+        self.all.remove(id);
+    }
+
+    /// Notes that a job has just ended. One that is not listed is forgotten.
+    pub fn note_end(&mut self, job: &Arc<Job>) {
+        if !job.listed {
+            self.all.remove(&job.id);
+            return;
+        }
+        let size = job.look(Progress::size);
+        self.ended_bytes += size;
+        self.ended.push_back((job.clone(), size));
+        self.forget_old();
+    }
+
+    /// Jobs that have not ended.
+    pub fn open(&self) -> Vec<Arc<Job>> {
+        self.all
+            .values()
+            .filter(|job| job.stage() != Stage::Ended)
+            .cloned()
+            .collect()
+    }
+
+    /// All that are worth a look, oldest first.
+    pub fn listed(&mut self) -> Vec<Arc<Job>> {
+        self.forget_old();
+        let mut jobs: Vec<_> = self
+            .all
+            .values()
+            .filter(|job| job.listed)
+            .cloned()
+            .collect();
+        jobs.sort_by(|a, b| a.started.cmp(&b.started).then_with(|| a.id.cmp(&b.id)));
+        jobs
+    }
+
+    fn forget_old(&mut self) {
+        let now = SystemTime::now();
+        while let Some((oldest, size)) = self.ended.front() {
+            let at = oldest.look(|progress| progress.ended).unwrap_or(now);
+            let too_old = now.duration_since(at).unwrap_or_default() > ENDED_TIME;
+            // The newest stays, however large it is.
+            let too_many = self.ended.len() > ENDED_JOBS
+                || self.ended_bytes > ENDED_BYTES && self.ended.len() > 1;
+            if !too_old && !too_many {
+                return;
+            }
+            self.ended_bytes -= size;
+            self.all.remove(&oldest.id);
+            self.ended.pop_front();
+        }
+    }
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+    use crate::link::{frame::Answer, job::About};
+
+    fn enter(table: &mut JobTable, id: usize) -> Arc<Job> {
+        let job = Job::new(format!("{id:05}"), About::listed("", false), None);
+        assert!(table.enter(job.clone()));
+        job
+    }
+
+    fn end(table: &mut JobTable, job: &Arc<Job>, output: usize) {
+        let result = serde_json::json!({"output": "x".repeat(output)});
+        assert!(job.answer(
+            Answer {
+                result: Some(result),
+                error: None
+            },
+            None
+        ));
+        table.note_end(job);
+    }
+
+    #[test]
+    fn the_last_128_ended_jobs_stay_readable() {
+        let mut table = JobTable::default();
+        let running = enter(&mut table, 99_999);
+        for id in 0..200 {
+            let job = enter(&mut table, id);
+            end(&mut table, &job, 10);
+        }
+        let listed: Vec<_> = table.listed().iter().map(|job| job.id.clone()).collect();
+        assert_eq!(listed.len(), 129);
+        assert!(
+            listed.contains(&running.id)
+                && !listed.contains(&"00071".to_owned())
+                && listed.contains(&"00072".to_owned())
+        );
+    }
+
+    #[test]
+    fn ended_jobs_share_a_bound_in_bytes() {
+        let mut table = JobTable::default();
+        for id in 0..40 {
+            let job = enter(&mut table, id);
+            end(&mut table, &job, 1024 * 1024);
+        }
+        assert_eq!(table.listed().len(), 16);
+        assert_eq!(table.ended_bytes, ENDED_BYTES);
+    }
+
+    #[test]
+    fn open_jobs_are_bounded_and_unlisted_ones_leave_no_trace() {
+        let mut table = JobTable::default();
+        let jobs: Vec<_> = (0..OPEN_JOBS).map(|id| enter(&mut table, id)).collect();
+        let one_more = Job::new("more".into(), About::unlisted(), None);
+        assert!(!table.enter(one_more.clone()));
+        end(&mut table, &jobs[0], 0);
+        assert!(table.enter(one_more.clone()));
+        end(&mut table, &one_more, 0);
+        assert!(table.get("more").is_none() && table.get("00000").is_some());
+    }
+}

@@ -1,0 +1,174 @@
+//! The frames that the bridge sends, written. No I/O.
+
+use serde::Serialize;
+use serde_json::{Value, json};
+
+use super::{
+    frame::{DEFAULT_MAX_MESSAGE, PROTOCOL},
+    parts::Part,
+    text::{self, TextMode},
+};
+
+/// `hello-ok`: the link stands, with this many seconds between pings, and this many of silence until a peer counts as
+/// dead.
+pub fn hello_ok(ping_seconds: u64, dead_seconds: u64) -> String {
+    json!({
+        "type": "hello-ok",
+        "protocol": PROTOCOL,
+        "bridge": { "name": env!("CARGO_PKG_NAME"), "version": env!("CARGO_PKG_VERSION") },
+        "maxMessage": DEFAULT_MAX_MESSAGE,
+        "pingSeconds": ping_seconds,
+        "deadSeconds": dead_seconds,
+    })
+    .to_string()
+}
+
+/// `hello-error`: the link is refused or ended, and why. With `retry` false the agent stops.
+pub fn hello_error(error: &str, retry: bool) -> String {
+    ascii(&json!({ "type": "hello-error", "error": error, "retry": retry }))
+}
+
+/// Asks for a pong with the same number.
+pub fn ping(n: u64) -> String {
+    json!({ "type": "ping", "n": n }).to_string()
+}
+
+/// The answer to a ping.
+pub fn pong(n: u64) -> String {
+    json!({ "type": "pong", "n": n }).to_string()
+}
+
+/// The originating bridge has the answer.
+pub fn ack(id: &str) -> String {
+    ascii(&json!({ "type": "ack", "id": id }))
+}
+
+/// Stop this job.
+pub fn cancel(id: &str) -> String {
+    ascii(&json!({ "type": "cancel", "id": id }))
+}
+
+/// All of a job's output up to this piece arrived.
+pub fn output_ack(id: &str, seq: u64) -> String {
+    ascii(&json!({ "type": "output-ack", "id": id, "seq": seq }))
+}
+
+/// A part of a frame.
+pub fn part(part: &Part) -> String {
+    ascii(
+        &json!({ "type": "part", "of": part.of, "n": part.n, "count": part.count, "data": part.data }),
+    )
+}
+
+/// A part arrived, or its whole frame is refused.
+pub fn part_ack(of: &str, n: usize, error: Option<&str>) -> String {
+    let mut frame = json!({ "type": "part-ack", "of": of, "n": n });
+    if let Some(error) = error {
+        frame["error"] = json!(error);
+    }
+    ascii(&frame)
+}
+
+/// A request for a computer. An agent of version 1 is sent the first three fields only.
+#[derive(Debug, Clone, Serialize)]
+pub struct Request<'a> {
+    r#type: &'static str,
+    id: &'a str,
+    method: &'a str,
+    #[serde(skip_serializing_if = "Option::is_none")]
+    params: Option<&'a Value>,
+    #[serde(skip_serializing_if = "Option::is_none")]
+    boot: Option<&'a str>,
+    #[serde(rename = "deadlineMs", skip_serializing_if = "Option::is_none")]
+    deadline_ms: Option<u64>,
+}
+
+impl<'a> Request<'a> {
+    /// A request as version 1 has it.
+    pub fn new(id: &'a str, method: &'a str, params: Option<&'a Value>) -> Self {
+        Self {
+            r#type: "request",
+            id,
+            method,
+            params,
+            boot: None,
+            deadline_ms: None,
+        }
+    }
+
+    /// The same for this boot of an agent of version 2, with what is left of its time.
+    pub fn for_boot(mut self, boot: &'a str, deadline_ms: u64) -> Self {
+        self.boot = Some(boot);
+        self.deadline_ms = Some(deadline_ms);
+        self
+    }
+
+    /// As one message.
+    ///
+    /// # Errors
+    /// `params` is no JSON.
+    pub fn message(&self, mode: TextMode) -> serde_json::Result<String> {
+        text::encode(self, mode)
+    }
+
+    /// As a frame to send in parts, where strings may hold bytes over 127 as they are.
+    ///
+    /// # Errors
+    /// `params` is no JSON.
+    pub fn bytes(&self) -> serde_json::Result<Vec<u8>> {
+        // A byte string of UTF-8 text is its UTF-8.
+        serde_json::to_vec(self)
+    }
+}
+
+fn ascii(frame: &Value) -> String {
+    // A Value's keys are strings, so it is always JSON.
+    text::encode(frame, TextMode::Plain).unwrap_or_default()
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    #[test]
+    fn a_request_is_written_as_the_protocol_shows_it() {
+        let params = json!({"code": "return 1+1"});
+        let request = Request::new("req-1", "exec-lua", Some(&params));
+        assert_eq!(
+            request.message(TextMode::Plain).unwrap(),
+            r#"{"type":"request","id":"req-1","method":"exec-lua","params":{"code":"return 1+1"}}"#
+        );
+        assert_eq!(
+            Request::new("req-2", "ping", None)
+                .message(TextMode::Plain)
+                .unwrap(),
+            r#"{"type":"request","id":"req-2","method":"ping"}"#
+        );
+        assert_eq!(
+            Request::new("b7f2-41", "ping", None)
+                .for_boot("k3v9", 20_000)
+                .message(TextMode::Bytes)
+                .unwrap(),
+            r#"{"type":"request","id":"b7f2-41","method":"ping","boot":"k3v9","deadlineMs":20000}"#
+        );
+    }
+
+    #[test]
+    fn small_frames_are_written_as_the_protocol_shows_them() {
+        assert_eq!(ack("b7f2-41"), r#"{"type":"ack","id":"b7f2-41"}"#);
+        assert_eq!(cancel("b7f2-41"), r#"{"type":"cancel","id":"b7f2-41"}"#);
+        assert_eq!(
+            output_ack("b7f2-41", 3),
+            r#"{"type":"output-ack","id":"b7f2-41","seq":3}"#
+        );
+        assert_eq!(
+            part_ack("f", 0, None),
+            r#"{"type":"part-ack","of":"f","n":0}"#
+        );
+        assert_eq!(
+            part_ack("f", 1, Some("too-large")),
+            r#"{"type":"part-ack","of":"f","n":1,"error":"too-large"}"#
+        );
+        assert!(hello_error("é", false).is_ascii());
+    }
+}

@@ -1,0 +1,306 @@
+//! What a job printed, as far as it is kept: a ring with cursors that never hides what it lost. No I/O.
+
+use std::collections::VecDeque;
+
+use super::text;
+
+/// How much of one job's output is kept: 1 MiB.
+pub const KEPT: usize = 1024 * 1024;
+
+/// A job's output. Positions count all bytes that were printed, the lost ones too.
+#[derive(Debug, Default)]
+pub struct Output {
+    pieces: VecDeque<Piece>,
+    /// The position of the first piece.
+    start: u64,
+    /// The position after the last piece.
+    end: u64,
+    /// Bytes in the text pieces.
+    kept: usize,
+}
+
+#[derive(Debug)]
+enum Piece {
+    Text(Vec<u8>),
+    /// This many bytes were lost here.
+    Lost(u64),
+}
+
+impl Piece {
+    fn length(&self) -> u64 {
+        match self {
+            Self::Text(bytes) => bytes.len() as u64,
+            Self::Lost(bytes) => *bytes,
+        }
+    }
+}
+
+/// A part of the output, read from a cursor.
+#[derive(Debug, PartialEq)]
+pub struct Page {
+    /// The text; where bytes were lost it says how many.
+    pub text: String,
+    /// Where to read on.
+    pub next: u64,
+    /// How many bytes of this part were lost.
+    pub lost: u64,
+    /// Whether more is kept behind it.
+    pub more: bool,
+}
+
+impl Output {
+    /// Appends what was printed.
+    pub fn push(&mut self, bytes: Vec<u8>) {
+        if bytes.is_empty() {
+            return;
+        }
+        self.end += bytes.len() as u64;
+        self.kept += bytes.len();
+        self.pieces.push_back(Piece::Text(bytes));
+        self.evict();
+    }
+
+    /// Notes that bytes were printed that will never come.
+    pub fn lose(&mut self, bytes: u64) {
+        if bytes > 0 {
+            self.end += bytes;
+            self.pieces.push_back(Piece::Lost(bytes));
+        }
+    }
+
+    /// The position after the last byte that was printed.
+    pub fn end(&self) -> u64 {
+        self.end
+    }
+
+    /// How many bytes are kept.
+    pub fn kept(&self) -> usize {
+        self.kept
+    }
+
+    /// What stands from `cursor` on, at most `most` bytes of it. A character is never cut in two, unless it is still
+    /// being printed.
+    pub fn read(&self, cursor: u64, most: usize) -> Page {
+        let from = cursor.min(self.end);
+        let mut page = Page {
+            text: String::new(),
+            next: from,
+            lost: 0,
+            more: false,
+        };
+        if from < self.start {
+            page.lose(self.start - from);
+        }
+        let mut bytes = Vec::new();
+        let mut position = self.start;
+        for piece in &self.pieces {
+            let length = piece.length();
+            let skip = page.next.saturating_sub(position).min(length);
+            position += length;
+            if skip == length {
+                continue;
+            }
+            match piece {
+                Piece::Lost(_) => {
+                    page.text
+                        .push_str(&text::from_bytes(&std::mem::take(&mut bytes)));
+                    page.lose(length - skip);
+                }
+                Piece::Text(text) => {
+                    // Both fit: a piece is in memory.
+                    let text = &text[skip as usize..];
+                    let room = most.saturating_sub(page.text.len() + bytes.len());
+                    if room == 0 {
+                        break;
+                    }
+                    let take = text.len().min(room);
+                    bytes.extend_from_slice(&text[..take]);
+                    page.next += take as u64;
+                    if take < text.len() {
+                        break;
+                    }
+                }
+            }
+        }
+        let unfinished = unfinished_character(&bytes);
+        if page.next < self.end || unfinished < bytes.len() {
+            page.next -= unfinished as u64;
+            bytes.truncate(bytes.len() - unfinished);
+        }
+        page.text.push_str(&text::from_bytes(&bytes));
+        page.more = page.next < self.end;
+        page
+    }
+
+    /// Drops the oldest bytes that are over the bound; the start moves with them, which tells of the loss.
+    fn evict(&mut self) {
+        while self.kept > KEPT {
+            let over = self.kept - KEPT;
+            match self.pieces.front_mut() {
+                Some(Piece::Text(bytes)) if bytes.len() > over => {
+                    bytes.drain(..over);
+                    self.start += over as u64;
+                    self.kept -= over;
+                }
+                _ => {
+                    let Some(piece) = self.pieces.pop_front() else {
+                        return;
+                    };
+                    self.start += piece.length();
+                    if let Piece::Text(bytes) = piece {
+                        self.kept -= bytes.len();
+                    }
+                }
+            }
+        }
+    }
+}
+
+impl Page {
+    fn lose(&mut self, bytes: u64) {
+        if !self.text.is_empty() && !self.text.ends_with('\n') {
+            self.text.push('\n');
+        }
+        self.text
+            .push_str(&format!("[{bytes} bytes of output were lost here]\n"));
+        self.lost += bytes;
+        self.next += bytes;
+    }
+}
+
+/// How many bytes at the end are the beginning of a UTF-8 character that goes on.
+fn unfinished_character(bytes: &[u8]) -> usize {
+    let lead = bytes
+        .iter()
+        .rev()
+        .take(4)
+        .position(|byte| byte & 0xC0 != 0x80);
+    match lead {
+        Some(back) => {
+            let have = back + 1;
+            let needs = match bytes[bytes.len() - have] {
+                0xC2..=0xDF => 2,
+                0xE0..=0xEF => 3,
+                0xF0..=0xF4 => 4,
+                _ => 1,
+            };
+            if have < needs { have } else { 0 }
+        }
+        None => 0,
+    }
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    fn output(pieces: &[&str]) -> Output {
+        let mut output = Output::default();
+        pieces
+            .iter()
+            .for_each(|piece| output.push(piece.as_bytes().to_vec()));
+        output
+    }
+
+    #[test]
+    fn it_is_read_from_a_cursor_on() {
+        let output = output(&["one\n", "two\n"]);
+        assert_eq!(
+            output.read(0, 100),
+            Page {
+                text: "one\ntwo\n".into(),
+                next: 8,
+                lost: 0,
+                more: false
+            }
+        );
+        assert_eq!(
+            output.read(2, 3),
+            Page {
+                text: "e\nt".into(),
+                next: 5,
+                lost: 0,
+                more: true
+            }
+        );
+        assert_eq!(
+            output.read(8, 100),
+            Page {
+                text: String::new(),
+                next: 8,
+                lost: 0,
+                more: false
+            }
+        );
+        assert_eq!(output.read(99, 100).next, 8);
+    }
+
+    #[test]
+    fn what_was_lost_is_said_where_it_stood() {
+        let mut output = output(&["before"]);
+        output.lose(7);
+        output.push(b"after".to_vec());
+        let page = output.read(0, 100);
+        assert_eq!(
+            page.text,
+            "before\n[7 bytes of output were lost here]\nafter"
+        );
+        assert_eq!((page.next, page.lost), (18, 7));
+        assert_eq!(
+            output.read(10, 100).text,
+            "[3 bytes of output were lost here]\nafter"
+        );
+    }
+
+    #[test]
+    fn kept_and_lost_bytes_add_up_to_what_was_printed() {
+        let mut output = Output::default();
+        let line = [b'x'; 61];
+        for _ in 0..100_000 {
+            output.push(line.to_vec());
+        }
+        assert_eq!(output.end(), 6_100_000);
+        assert_eq!(output.kept(), KEPT);
+        let page = output.read(0, usize::MAX);
+        assert_eq!(page.lost + KEPT as u64, output.end());
+        assert!(
+            page.text
+                .starts_with("[5051424 bytes of output were lost here]\n")
+        );
+    }
+
+    #[test]
+    fn a_character_is_not_cut_in_two() {
+        let mut output = output(&["aé€"]);
+        assert_eq!(
+            output.read(0, 2),
+            Page {
+                text: "a".into(),
+                next: 1,
+                lost: 0,
+                more: true
+            }
+        );
+        assert_eq!(
+            output.read(1, 4),
+            Page {
+                text: "é".into(),
+                next: 3,
+                lost: 0,
+                more: true
+            }
+        );
+        output.push(vec![0xE2, 0x82]);
+        assert_eq!(
+            output.read(3, 100),
+            Page {
+                text: "€".into(),
+                next: 6,
+                lost: 0,
+                more: true
+            }
+        );
+        output.push(vec![0xAC]);
+        assert_eq!(output.read(6, 100).text, "€");
+    }
+}

@@ -1,0 +1,157 @@
+//! `get-job`: how a job goes on, what it printed, and what came of it.
+
+use std::time::{Duration, SystemTime};
+
+use futures_util::{FutureExt, future::BoxFuture};
+use rmcp::model::{CallToolResult, JsonObject, Tool as Definition};
+use serde_json::json;
+use tokio::time::timeout;
+
+use super::{
+    Context, Tool, annotations,
+    arguments::{Arguments, Problem},
+    failure, list_jobs, object, outcome, text,
+    wording::name_of,
+};
+use crate::fabric::{Computer, Fabric, Job, Progress, Stage};
+
+/// The longest a call may wait for news, in milliseconds.
+const MAX_WAIT_MS: u64 = 600_000;
+
+/// How much output one call shows, in bytes.
+const PAGE: usize = 32 * 1024;
+
+/// The tool.
+pub struct GetJob {
+    definition: Definition,
+}
+
+impl GetJob {
+    /// The tool.
+    pub fn new() -> Self {
+        let definition = Definition::new(
+            "get-job",
+            "Show a job that exec-lua left running, or one that has ended: its state, its output from a cursor on, and \
+             its result.",
+            object(json!({
+                "type": "object",
+                "properties": {
+                    "jobId": { "type": "string", "description": "As exec-lua or list-jobs tell it." },
+                    "cursor": {
+                        "type": "integer",
+                        "minimum": 0,
+                        "description": "From where to show the output: the cursor that the last call told. Default 0.",
+                    },
+                    "waitMs": {
+                        "type": "integer",
+                        "minimum": 0,
+                        "maximum": MAX_WAIT_MS,
+                        "description": "How long to wait for news past the cursor, in milliseconds. Default 0.",
+                    },
+                },
+                "required": ["jobId"],
+                "additionalProperties": false,
+            })),
+        )
+        .with_title("Show a job")
+        .with_annotations(annotations(true, false, true, false));
+        Self { definition }
+    }
+}
+
+impl Tool for GetJob {
+    fn definition(&self) -> &Definition {
+        &self.definition
+    }
+
+    fn call<'a>(
+        &'a self,
+        context: Context<'a>,
+        arguments: JsonObject,
+    ) -> BoxFuture<'a, CallToolResult> {
+        async move {
+            match Call::read(arguments) {
+                Ok(call) => call.run(context.fabric).await.map_or_else(failure, text),
+                Err(problem) => failure(problem),
+            }
+        }
+        .boxed()
+    }
+}
+
+struct Call {
+    job: String,
+    cursor: u64,
+    wait: Duration,
+}
+
+impl Call {
+    fn read(arguments: JsonObject) -> Result<Self, Problem> {
+        let mut arguments = Arguments::new(arguments);
+        let call = Self {
+            job: arguments.text("jobId")?,
+            cursor: arguments.whole_number("cursor", 0, u64::MAX, 0)?,
+            wait: Duration::from_millis(arguments.whole_number("waitMs", 0, MAX_WAIT_MS, 0)?),
+        };
+        arguments.end()?;
+        Ok(call)
+    }
+
+    async fn run(&self, fabric: &Fabric) -> Result<String, Problem> {
+        let (computer, job) = match fabric
+            .job(&self.job)
+            .await
+            .map_err(|problem| problem.to_string())?
+        {
+            Some(found) => found,
+            None => return Err(unknown(&self.job)),
+        };
+        let news = |progress: &Progress| {
+            progress.stage == Stage::Ended || progress.printed() > self.cursor
+        };
+        // Without news in time, what is known is the answer.
+        let _ = timeout(self.wait, job.follow().wait_for(news)).await;
+        Ok(job.look(|progress| self.show(&computer, &job, progress)))
+    }
+
+    fn show(&self, computer: &Computer, job: &Job, progress: &Progress) -> String {
+        let state = list_jobs::state(job, progress, SystemTime::now());
+        let page = progress.read(self.cursor, PAGE);
+        let mut shown = format!(
+            "Job {} on computer {}: {state}, {} bytes printed. Cursor: {}",
+            job.id,
+            name_of(&computer.facts()),
+            progress.printed(),
+            page.next
+        );
+        shown.push_str(if page.more {
+            ", and there is more.\n"
+        } else {
+            ".\n"
+        });
+        shown.push_str(&page.text);
+        if page.more {
+            return shown;
+        }
+        if let Some(end) = progress.end.as_deref() {
+            for part in outcome::values(end)
+                .into_iter()
+                .chain([outcome::failure(computer, end)])
+            {
+                if !part.is_empty() {
+                    outcome::end_line(&mut shown);
+                    shown.push_str(&part);
+                }
+            }
+        }
+        shown
+    }
+}
+
+/// No computer has such a job.
+pub fn unknown(id: &str) -> Problem {
+    format!(
+        "There is no job {}. list-jobs shows those there are; ended ones stay for an hour.",
+        crate::fabric::one_line(id)
+    )
+}

@@ -1,0 +1,124 @@
+//! `list-jobs`: what runs on the computers, and what has ended lately.
+
+use std::{sync::Arc, time::SystemTime};
+
+use futures_util::{FutureExt, future::BoxFuture};
+use rmcp::model::{CallToolResult, JsonObject, Tool as Definition};
+use serde_json::json;
+
+use super::{
+    Context, Tool, annotations,
+    arguments::Arguments,
+    failure, object, text,
+    wording::{ago, name_of, time_between},
+};
+use crate::fabric::{Answer, Computer, End, Job, Progress, Stage, one_line};
+
+/// The tool.
+pub struct ListJobs {
+    definition: Definition,
+}
+
+impl ListJobs {
+    /// The tool.
+    pub fn new() -> Self {
+        let definition = Definition::new(
+            "list-jobs",
+            "List the Lua code that runs on the computers, and what ended within the last hour; one line each, oldest \
+             first.",
+            object(json!({
+                "type": "object",
+                "properties": {
+                    "computerId": { "type": "integer", "minimum": 0, "description": "Only this computer's jobs." },
+                },
+                "additionalProperties": false,
+            })),
+        )
+        .with_title("List jobs")
+        .with_annotations(annotations(true, false, true, false));
+        Self { definition }
+    }
+}
+
+impl Tool for ListJobs {
+    fn definition(&self) -> &Definition {
+        &self.definition
+    }
+
+    fn call<'a>(
+        &'a self,
+        context: Context<'a>,
+        arguments: JsonObject,
+    ) -> BoxFuture<'a, CallToolResult> {
+        async move {
+            let mut arguments = Arguments::new(arguments);
+            let only = match arguments
+                .computer()
+                .and_then(|only| arguments.end().map(|()| only))
+            {
+                Ok(only) => only,
+                Err(problem) => return failure(problem),
+            };
+            let computers = match context.fabric.computers().await {
+                Ok(computers) => computers,
+                Err(unreachable) => return failure(unreachable.to_string()),
+            };
+            let now = SystemTime::now();
+            let lines: Vec<_> = computers
+                .iter()
+                .filter(|computer| only.is_none_or(|id| computer.id == id))
+                .flat_map(|computer| {
+                    computer
+                        .jobs()
+                        .into_iter()
+                        .map(move |job| line(computer, &job, now))
+                })
+                .collect();
+            text(if lines.is_empty() {
+                "No jobs.".to_owned()
+            } else {
+                lines.join("\n")
+            })
+        }
+        .boxed()
+    }
+}
+
+/// One job: `ID on 12 (Label: base-turtle): running for 12 s, 340 bytes printed: print("hi")`.
+fn line(computer: &Arc<Computer>, job: &Job, now: SystemTime) -> String {
+    let mut parts = vec![job.look(|progress| state(job, progress, now))];
+    parts.push(format!("{} bytes printed", job.look(Progress::printed)));
+    if job.exclusive {
+        parts.push("holds the turtle".to_owned());
+    }
+    if job.adopted {
+        parts.push("asked by another bridge".to_owned());
+    }
+    format!(
+        "{} on {}: {}: {}",
+        one_line(&job.id),
+        name_of(&computer.facts()),
+        parts.join(", "),
+        one_line(&job.code)
+    )
+}
+
+/// Where a job stands, in words.
+pub fn state(job: &Job, progress: &Progress, now: SystemTime) -> String {
+    match (progress.stage, progress.end.as_deref(), progress.ended) {
+        (Stage::Asked, ..) => format!("asked for {}", ago(job.started, now)),
+        (Stage::Running, ..) => format!("running for {}", time_between(job.started, now)),
+        (Stage::Ended, end, ended) => {
+            let how = match end {
+                Some(End::Answered(Answer { error: None, .. })) => "ended well".to_owned(),
+                Some(End::Answered(Answer {
+                    error: Some(error), ..
+                })) => {
+                    format!("ended with a {} error", one_line(&error.kind))
+                }
+                Some(End::Lost(_)) | None => "lost".to_owned(),
+            };
+            format!("{how} {}", ago(ended.unwrap_or(now), now))
+        }
+    }
+}

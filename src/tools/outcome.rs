@@ -1,0 +1,209 @@
+//! How a job's end is put into words: the output, then the values as Lua shows them, or what went wrong.
+
+use serde_json::Value;
+
+use super::wording::name_of;
+use crate::fabric::{AgentError, Answer, Computer, End, Progress};
+
+/// A job's whole output and its end. An error is what the model has to act on.
+pub fn whole(computer: &Computer, progress: &Progress) -> Result<String, String> {
+    let output = progress.read(0, usize::MAX).text;
+    match progress.end.as_deref() {
+        Some(End::Answered(Answer {
+            error: None,
+            result,
+        })) => Ok(success(output, result.as_ref())),
+        Some(end) => {
+            let mut shown = failure(computer, end);
+            if !output.is_empty() {
+                shown.push_str(&format!("\n\nOutput before the error:\n{output}"));
+            }
+            Err(shown)
+        }
+        None => Ok(output),
+    }
+}
+
+/// The values a job returned, one a line; nothing if it did not return.
+pub fn values(end: &End) -> Vec<String> {
+    let End::Answered(Answer {
+        result: Some(result),
+        ..
+    }) = end
+    else {
+        return Vec::new();
+    };
+    result
+        .get("returns")
+        .and_then(Value::as_array)
+        .into_iter()
+        .flatten()
+        .map(show)
+        .collect()
+}
+
+/// What went wrong with a job, without its output; empty if nothing did.
+pub fn failure(computer: &Computer, end: &End) -> String {
+    match end {
+        End::Answered(Answer {
+            error: Some(error), ..
+        }) => error_text(computer, error),
+        End::Answered(_) => String::new(),
+        End::Lost(why) => format!(
+            "link-lost error on computer {}: {why}. Whether the code ran to its end is not known; look before you run \
+             it again.",
+            name_of(&computer.facts())
+        ),
+    }
+}
+
+fn success(output: String, result: Option<&Value>) -> String {
+    let mut shown = output;
+    let returns = result
+        .and_then(|result| result.get("returns"))
+        .and_then(Value::as_array);
+    for value in returns.into_iter().flatten() {
+        end_line(&mut shown);
+        shown.push_str(&show(value));
+    }
+    if shown.is_empty() {
+        shown.push_str("The code ran to its end; it printed nothing and returned nothing.");
+    }
+    shown
+}
+
+/// Ends the last line, if there is one that has no end.
+pub fn end_line(text: &mut String) {
+    if !text.is_empty() && !text.ends_with('\n') {
+        text.push('\n');
+    }
+}
+
+/// A value's descriptor, as Lua would show the value.
+fn show(descriptor: &Value) -> String {
+    let text_at = |key: &str| descriptor.get(key).and_then(Value::as_str);
+    match (text_at("type"), descriptor.get("value")) {
+        (Some("nil"), _) => "nil".to_owned(),
+        (Some("string"), Some(Value::String(text))) => quote(text),
+        (Some("number"), Some(Value::Number(number))) => show_number(number),
+        (Some(_), Some(Value::Bool(truth))) => truth.to_string(),
+        _ => match text_at("repr") {
+            Some(repr) => repr.to_owned(),
+            None => descriptor.to_string(),
+        },
+    }
+}
+
+/// Lua has one kind of number: `2.0` on the wire is `2`.
+fn show_number(number: &serde_json::Number) -> String {
+    match number.as_f64() {
+        Some(float) if number.is_f64() && float.fract() == 0.0 && float.abs() < 1e15 => {
+            format!("{float:.0}")
+        }
+        _ => number.to_string(),
+    }
+}
+
+/// A string as a Lua literal; line breaks stay readable as `\n`.
+fn quote(text: &str) -> String {
+    let mut literal = String::with_capacity(text.len() + 2);
+    literal.push('"');
+    for c in text.chars() {
+        match c {
+            '"' | '\\' => literal.extend(['\\', c]),
+            '\n' => literal.push_str("\\n"),
+            '\r' => literal.push_str("\\r"),
+            '\t' => literal.push_str("\\t"),
+            // Three digits, so that a digit after it is not taken for a part of it.
+            c if c.is_ascii_control() => literal.push_str(&format!("\\{:03}", u32::from(c))),
+            c => literal.push(c),
+        }
+    }
+    literal.push('"');
+    literal
+}
+
+/// What the agent reports, as far as it knows it: kind and message, traceback, hint.
+fn error_text(computer: &Computer, error: &AgentError) -> String {
+    let name = name_of(&computer.facts());
+    let mut shown = match error.kind.as_str() {
+        "error" => format!("Error on computer {name}: {}", error.message),
+        kind => format!("{kind} error on computer {name}: {}", error.message),
+    };
+    if let Some(traceback) = &error.traceback {
+        shown.push_str(&format!("\n\n{traceback}"));
+    }
+    if let Some(hint) = hint_for(error) {
+        shown.push_str(&format!("\n\nHint: {hint}"));
+    }
+    shown
+}
+
+fn hint_for(error: &AgentError) -> Option<&str> {
+    const OLD_AGENT: &str = "the agent on that computer is older than this bridge. Update it in the game: \
+        `wget http://HOST:PORT/mcp-computer.lua mcp-computer.lua` from this bridge's address (delete the old file \
+        first), then start it again.";
+    match &error.hint {
+        Some(hint) => Some(hint),
+        None => error
+            .message
+            .contains("unknown method")
+            .then_some(OLD_AGENT),
+    }
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+    use serde_json::json;
+
+    #[test]
+    fn values_are_shown_as_lua_shows_them() {
+        for (descriptor, shown) in [
+            (json!({"type":"nil"}), "nil"),
+            (json!({"type":"number","value":2}), "2"),
+            (json!({"type":"number","value":2.0}), "2"),
+            (json!({"type":"number","value":-0.5}), "-0.5"),
+            (json!({"type":"number","repr":"nan"}), "nan"),
+            (json!({"type":"boolean","value":false}), "false"),
+            (
+                json!({"type":"string","value":"a\"b\n\u{1}2"}),
+                r#""a\"b\n\0012""#,
+            ),
+            (json!({"type":"table","repr":"{ 1, 2 }"}), "{ 1, 2 }"),
+            (
+                json!({"type":"function","repr":"function: 0x1"}),
+                "function: 0x1",
+            ),
+            (json!("odd"), "\"odd\""),
+        ] {
+            assert_eq!(show(&descriptor), shown);
+        }
+    }
+
+    #[test]
+    fn the_output_comes_first_and_then_one_value_a_line() {
+        let result = json!({"returns": [{"type":"number","value":1}, {"type":"nil"}]});
+        assert_eq!(
+            success("hi\nthere".into(), Some(&result)),
+            "hi\nthere\n1\nnil"
+        );
+        let nothing = json!({"returns": []});
+        assert_eq!(success("hi\n".into(), Some(&nothing)), "hi\n");
+        assert!(
+            success(String::new(), Some(&nothing)).contains("printed nothing and returned nothing")
+        );
+        assert!(success(String::new(), None).contains("returned nothing"));
+    }
+
+    #[test]
+    fn an_old_agents_unknown_method_says_how_to_update_it() {
+        let error = AgentError {
+            kind: "error".into(),
+            message: "unknown method".into(),
+            traceback: None,
+            hint: None,
+        };
+        assert!(hint_for(&error).unwrap().contains("Update it"));
+    }
+}
