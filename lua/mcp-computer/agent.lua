@@ -98,7 +98,7 @@ local function on_version2(self, connection)
   self.courier:linked(connection)
 end
 
-local function on_frame(self, connection, frame)
+local function on_frame(self, connection, frame, began_at)
   if connection.version < 2 then
     self.legacy:handle(connection, frame)
   elseif frame.type == "part" then
@@ -106,7 +106,7 @@ local function on_frame(self, connection, frame)
   elseif frame.type == "part-ack" then
     self.courier.outgoing:acknowledged(frame)
   else
-    self.requests:handle(frame)
+    self.requests:handle(frame, began_at or self.clock())
   end
 end
 
@@ -156,7 +156,8 @@ function agent.new(options)
     boot = self.boot, clock = clock, courier = self.courier, jobs = self.jobs, memory = self.memory,
   })
   self.incoming = incoming.new({
-    clock = clock, send = send, on_frame = function(connection, frame) on_frame(self, connection, frame) end,
+    clock = clock, send = send,
+    on_frame = function(connection, frame, began_at) on_frame(self, connection, frame, began_at) end,
   })
   self.legacy = legacy.new({ jobs = self.jobs, send = send })
   self.link = link.new({

@@ -69,7 +69,7 @@ local function send_frame(self, request, frame)
   local sent, problem = send(self, {
     type = "output", id = request.id, seq = frame.seq, text = frame.text, dropped = frame.dropped,
   })
-  if not sent and problem == "too-large" then
+  if problem == "too-large" and frame.text ~= "" then
     request.stream:lose(frame)
     return send_frame(self, request, frame)
   end
@@ -252,6 +252,8 @@ local function send_answers(self)
       and not has_unsent_output(request) then
       ok = send_answer(self, request)
     end
+    -- It had to make room before it could be answered.
+    if ok and request.state == memory.GONE and not request.answered_on then self:answer(reply.gone(request.id)) end
     if not is_settled(self, request) then
       kept = kept + 1
       self.requests[kept] = request

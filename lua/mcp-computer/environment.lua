@@ -16,9 +16,8 @@ local function line_breaks(s)
   return count
 end
 
--- What `print` shows of its arguments. Most often it has one.
+-- What `print` shows of several arguments, or of one that is no string.
 local function joined(count, ...)
-  if count == 1 then return tostring((...)) end
   local parts = {}
   for i = 1, count do parts[i] = tostring((select(i, ...))) end
   return concat(parts, "\t")
@@ -26,10 +25,11 @@ end
 
 -- `print`, `write` and `printError`, into the job's output instead of onto the screen. As the game's own, they return
 -- how many lines they went down.
-local function install_printing(env, output)
+local function install_printing(env, output, on_much)
   local function print_line(...)
-    local line = joined(select("#", ...), ...)
-    output:write(line .. "\n")
+    local line, count = (...), select("#", ...)
+    if count ~= 1 or type(line) ~= "string" then line = joined(count, ...) end
+    if output:write(line .. "\n") then on_much() end
     return line_breaks(line) + 1
   end
   env.print = print_line
@@ -40,7 +40,7 @@ local function install_printing(env, output)
       error(format("bad argument #1 (expected string or number, got %s)", kind), 2)
     end
     local piece = tostring(value)
-    output:write(piece)
+    if output:write(piece) then on_much() end
     return line_breaks(piece)
   end
 end
@@ -73,15 +73,16 @@ end
 
 --- Makes a job's environment: it reads through to `_G`, and what is written stays in it.
 -- @tparam table options
---   `output`: where what is printed goes; `program`: the globals that belong to the agent's program (`shell`,
---   `multishell`, `require`, `package`); `on_halt(name)`: called before the computer reboots or shuts down.
+--   `output`: where what is printed goes; `on_much()`: called when its `write` returns true; `program`: the globals
+--   that belong to the agent's program (`shell`, `multishell`, `require`, `package`); `on_halt(name)`: called before
+--   the computer reboots or shuts down.
 -- @treturn table
 function environment.new(options)
   local env = {}
   setmetatable(env, { __index = globals })
   env._G = env
   install_program_globals(env, options.program)
-  install_printing(env, options.output)
+  install_printing(env, options.output, options.on_much)
   install_os(env, options.on_halt)
   guard.install(env)
   return env

@@ -30,6 +30,12 @@ function guard.is_abort(thrown)
   return type(thrown) == "string" and find(thrown, ABORT, 1, true) ~= nil
 end
 
+--- Stops code as the game would.
+-- @tparam number level Which caller the error names, as for `error`.
+function guard.abort(level)
+  error(ABORT, level + 1)
+end
+
 -- Hands results on, but throws an abort again.
 local function pass(ok, ...)
   if not ok and guard.is_abort((...)) then error((...), 0) end

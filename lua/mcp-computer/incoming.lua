@@ -25,7 +25,7 @@ local QUEUE_LIMIT = 64
 local SLICE_SECONDS = 0.005
 
 --- @tparam table options `clock()`: seconds; `send(connection, message)`: see @{link:send}; `on_frame(connection,
---   frame)`: called with a frame once it is whole.
+--   frame, began_at)`: called with a frame once it is whole.
 -- @treturn incoming Without a connection.
 function incoming.new(options)
   local self = setmetatable({ options = options }, incoming)
@@ -37,11 +37,11 @@ end
 -- @tparam table|nil connection
 function incoming:reset(connection)
   self.connection = connection
-  self.frames = {}      -- being put together: {of, count, pieces, got, bytes, touched_at}
+  self.frames = {}      -- being put together: {of, count, pieces, got, bytes, began_at, touched_at}
   self.queue = {}       -- parts that wait to be worked on: {frame, n, data}
   self.done = {}        -- names of frames that were whole, the latest last
   self.worker = nil     -- the coroutine, if it has something to do
-  self.whole = nil      -- a frame that it has put together just now
+  self.whole = nil      -- what it has put together just now: {frame, began_at}
 end
 
 local function acknowledge(self, of, n, problem)
@@ -87,7 +87,7 @@ end
 local function frame_for(self, part, now)
   local frame = find_frame(self, part.of)
   if frame or #self.frames >= FRAMES_AT_ONCE then return frame end
-  frame = { of = part.of, count = part.count, pieces = {}, got = 0, bytes = 0, touched_at = now }
+  frame = { of = part.of, count = part.count, pieces = {}, got = 0, bytes = 0, began_at = now, touched_at = now }
   self.frames[#self.frames + 1] = frame
   return frame
 end
@@ -111,7 +111,7 @@ function incoming:received(part)
   self.queue[#self.queue + 1] = { frame = frame, n = part.n, data = part.data }
 end
 
--- Works on one part. Returns the frame once it is whole and makes sense.
+-- Works on one part. Returns the frame, and when it began to come, once it is whole and makes sense.
 local function take_part(self, part, pause)
   local frame = part.frame
   if find_frame(self, frame.of) ~= frame or frame.pieces[part.n] then return nil end
@@ -131,7 +131,7 @@ local function take_part(self, part, pause)
   remember(self, frame.of)
   local result = json.decode(concat(frame.pieces, "", 0, frame.count - 1), json.RAW, pause)
   if type(result) ~= "table" or rawequal(result, json.null) then return nil end
-  return result
+  return { frame = result, began_at = frame.began_at }
 end
 
 local function new_worker(self)
@@ -155,7 +155,7 @@ function incoming:run()
   if not ok then error(problem, 0) end
   local whole = self.whole
   self.whole = nil
-  if whole then self.options.on_frame(self.connection, whole) end
+  if whole then self.options.on_frame(self.connection, whole.frame, whole.began_at) end
   return self.worker ~= nil or #self.queue > 0
 end
 

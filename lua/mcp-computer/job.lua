@@ -5,7 +5,8 @@ local environment = require("mcp-computer.environment")
 local guard = require("mcp-computer.guard")
 
 local byte, find = string.byte, string.find
-local create, resume, status, yield = coroutine.create, coroutine.resume, coroutine.status, coroutine.yield
+local create, resume, running = coroutine.create, coroutine.resume, coroutine.running
+local status, yield = coroutine.status, coroutine.yield
 local load, next, pcall, rawequal, select = load, next, pcall, rawequal, select
 local setmetatable, type, xpcall = setmetatable, type, xpcall
 local unpack = table.unpack or unpack
@@ -22,8 +23,13 @@ local BINARY_MARK = 27
 
 -- What a job yields to pause: it is resumed without an event. No user code can get hold of it.
 local PAUSE = {}
--- A job that can pauses after this long.
-local PAUSE_SECONDS = 0.005
+-- A job pauses after this long: while its answer is written, and while its code prints without yielding.
+local ANSWERING_SECONDS, PRINTING_SECONDS = 0.005, 0.02
+-- The game's limit for code that doesn't yield, which a pause must not lift.
+local LIMIT_SECONDS = 7
+
+-- The stack level of what called `print`, as `guard.abort` counts from `give_way`.
+local CALLER_OF_PRINT = 4
 
 local YIELD_HINT = "The game stops code that runs for about 7 seconds without yielding. Yield now and then: sleep(0), "
   .. "or os.queueEvent(\"x\") os.pullEvent(\"x\") where a tick is too long."
@@ -75,6 +81,15 @@ local function failure(self, message, traceback)
   }
 end
 
+-- Lets others run in the midst of code that prints much, where it can be: neither in a coroutine of its own, nor within
+-- a function of the game that calls it. For the code nothing happens: events wait, and its time goes on counting.
+local function give_way(self)
+  local ran = self.clock() - self.resumed_at
+  if ran < PRINTING_SECONDS or running() ~= self.thread then return end
+  if self.ran + ran >= LIMIT_SECONDS then guard.abort(CALLER_OF_PRINT) end
+  if pcall(yield, PAUSE) then self.ran = self.ran + ran end
+end
+
 -- Runs the code, and describes what comes of it.
 local function run(self, chunk)
   local results = pack(xpcall(chunk, function(thrown)
@@ -104,7 +119,7 @@ local function body(self, env)
   local write_answer = self.setup.answer
   if write_answer then
     self.answer = write_answer(outcome, function()
-      if self.clock() >= self.pause_at then yield(PAUSE) end
+      if self.clock() - self.resumed_at >= ANSWERING_SECONDS then yield(PAUSE) end
     end)
   end
   self.outcome = outcome
@@ -131,13 +146,15 @@ function job.new(id, code, setup, options)
     filter = nil,            -- the only event it waits for
     is_answering = false,    -- its code has ended, and its answer is being written
     is_paused = false,       -- it goes on without an event
-    pause_at = 0,            -- when it is to pause, if it can, in seconds
+    resumed_at = 0,          -- when it was resumed, in seconds
+    ran = 0,                 -- how long it had run before, since it last yielded of its own accord
     outcome = nil,           -- once it has ended: {ok, returns} or {ok, kind, message, traceback, hint}
     answer = nil,            -- what `answer` wrote
     terminal = term_current(),
   }, job)
   local env = environment.new({
     output = self.output,
+    on_much = function() give_way(self) end,
     program = options.program,
     on_halt = function(name) options.on_halt(self, name) end,
   })
@@ -161,7 +178,8 @@ end
 --- Runs the job until it yields or ends, on the terminal it last used.
 -- @tparam[opt] table event Packed, with its length in `n`; none at the start and after a pause.
 function job:resume(event)
-  self.pause_at = self.clock() + PAUSE_SECONDS
+  if not self.is_paused then self.ran = 0 end
+  self.resumed_at = self.clock()
   local agent_terminal = term_current()
   if self.terminal ~= agent_terminal then pcall(term_redirect, self.terminal) end
   local ok, yielded

@@ -14,8 +14,8 @@ jobs.LIMIT = 128
 
 -- Events that wait for one job; as in the game's own queue, the newest are dropped beyond.
 local INBOX_LIMIT = 256
--- Once jobs have run for this long (a tick) the rest waits: the agent looks at all events that wait for it first.
-local SLICE_SECONDS = 0.05
+-- Once jobs have run for this long the rest waits: the agent looks at all events that wait for it first.
+local SLICE_SECONDS = 0.02
 
 --- @tparam table options
 --   `program`: see @{environment.new}; `clock()`: seconds; `on_end(job)`: called once a job has its outcome;
@@ -120,10 +120,11 @@ local function announce_ended(self)
   while #self.ended > 0 do self.options.on_end(remove(self.ended, 1)) end
 end
 
---- Runs jobs on the events that wait for them, in turn, until none waits or the time for one event is spent.
+--- Runs jobs on the events that wait for them, in turn, until none waits, the time is spent, or one has ended, whose
+-- answer is not to wait for the others.
 --
--- When it is spent, nothing more is done, not even telling of a job that has ended: the game would stop the agent in
--- the midst of it.
+-- When the time is spent, nothing more is done, not even telling of a job that has ended: the game would stop the agent
+-- in the midst of it.
 -- @treturn boolean Whether something still waits: the agent is to come back at once, after yielding.
 function jobs:run()
   local deadline = self.options.clock() + SLICE_SECONDS
@@ -138,13 +139,17 @@ function jobs:run()
     else
       idle = 0
       local was_stopped = step(entry)
-      if entry.job.outcome then
+      local has_ended = entry.job.outcome ~= nil
+      if has_ended then
         take_out(self, self.turn)
       else
         self.turn = self.turn + 1
       end
       if was_stopped or self.options.clock() >= deadline then return self:has_waiting() end
-      announce_ended(self)
+      if has_ended then
+        announce_ended(self)
+        return self:has_waiting()
+      end
     end
   end
   return false

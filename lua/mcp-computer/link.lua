@@ -22,10 +22,17 @@ local GREETING_SECONDS = 2
 local FIRST_RETRY_SECONDS, LAST_RETRY_SECONDS = 0.5, 30
 -- A link that held for this long was a good one: the next attempt comes soon again.
 local GOOD_LINK_SECONDS = 10
+-- A link on which nothing has come for so long, not even an answer to hello, is not believed to be one.
+local MUTE_SECONDS = 60
 -- A peer that says it takes less than this is not believed: no error would fit.
 local SMALLEST_LIMIT = 1024
 -- Computers that lost one bridge together don't come back in the same tick.
 local JITTER = 0.2
+
+-- Frames that only a bridge of version 2 sends, besides requests with a `boot`.
+local VERSION2_FRAMES = {
+  ack = true, cancel = true, ["output-ack"] = true, part = true, ["part-ack"] = true, ping = true, pong = true,
+}
 
 local SOCKET_EVENTS = {
   websocket_success = true, websocket_failure = true, websocket_message = true, websocket_closed = true,
@@ -50,7 +57,7 @@ function link.new(options)
     retry_seconds = FIRST_RETRY_SECONDS,
     prefix = options.address.base .. "#" .. sub(options.boot, -4), -- of the URLs of all connections of this start
     attempts = 0,
-    connection = nil,      -- {url, socket, mode, version, limit, linked_at, liveness} of the present attempt
+    connection = nil,      -- {url, socket, mode, version, limit, heard, linked_at, liveness} of the present one
   }, link)
 end
 
@@ -122,43 +129,32 @@ local function opened(self, socket)
 end
 
 local function become_linked(self)
+  local now = self.options.clock()
   self.state = link.LINKED
-  self.wake_at = nil
-  self.connection.linked_at = self.options.clock()
+  self.wake_at = not self.connection.heard and now + MUTE_SECONDS or nil
+  self.connection.linked_at = now
   self.options.on_linked(self.connection)
 end
 
--- The bridge speaks version 2. Returns whether that is news.
-local function become_version2(self, frame)
+-- The bridge speaks version 2, which its hello-ok says. That may have been lost in a full event queue.
+local function become_version2(self, hello_ok)
   local connection = self.connection
-  if connection.version >= 2 then return false end
   connection.version = 2
   connection.mode = json.BYTES
-  if type(frame.maxMessage) == "number" and frame.maxMessage >= SMALLEST_LIMIT then
-    connection.limit = min(frame.maxMessage, identity.MAX_MESSAGE)
+  if type(hello_ok.maxMessage) == "number" and hello_ok.maxMessage >= SMALLEST_LIMIT then
+    connection.limit = min(hello_ok.maxMessage, identity.MAX_MESSAGE)
   end
-  connection.liveness = liveness.new(frame.pingSeconds, frame.deadSeconds, self.options.clock())
-  return true
-end
-
--- The bridge has answered the hello; `is_version2`: it speaks version 2.
-local function greeted(self, frame, is_version2)
-  local connection = self.connection
-  local is_news = is_version2 and become_version2(self, frame)
+  connection.liveness = liveness.new(hello_ok.pingSeconds, hello_ok.deadSeconds, self.options.clock())
   if self.state == link.GREETING then become_linked(self) end
-  if is_news and connection == self.connection then
+  if connection == self.connection then
     self.wake_at = connection.liveness.wake_at
     self.options.on_version2(connection)
   end
 end
 
-local function hello_ok(self, frame)
-  greeted(self, frame, type(frame.protocol) == "number" and frame.protocol >= 2)
-end
-
--- Whether only a bridge of version 2 sends such a frame.
-local function shows_version2(frame)
-  return frame.type == "ping" or frame.type == "request" and frame.boot ~= nil
+local function is_version2(frame)
+  if frame.type == "hello-ok" then return type(frame.protocol) == "number" and frame.protocol >= 2 end
+  return VERSION2_FRAMES[frame.type] or frame.type == "request" and type(frame.boot) == "string"
 end
 
 local function hello_error(self, frame)
@@ -170,21 +166,26 @@ local function hello_error(self, frame)
   end
 end
 
+local function decode(self, data)
+  local frame = json.decode(data, self.connection.mode)
+  return type(frame) == "table" and not rawequal(frame, json.null) and frame or nil
+end
+
 local function received(self, data, is_binary)
   if is_binary or type(data) ~= "string" then return end
   local connection = self.connection
+  connection.heard = true
   if connection.liveness then connection.liveness:heard(self.options.clock()) end
-  local frame = json.decode(data, connection.mode)
-  if type(frame) ~= "table" or rawequal(frame, json.null) then return end
-  local kind = frame.type
-  if connection.version < 2 and shows_version2(frame) then
-    -- Its hello-ok was lost in a full event queue. As version 1, the same request could be run twice.
-    greeted(self, {}, true)
+  local frame = decode(self, data)
+  if frame and connection.version < 2 and is_version2(frame) then
+    become_version2(self, frame)
     if connection ~= self.connection then return end
-    frame = json.decode(data, connection.mode)
+    frame = decode(self, data)
   end
+  if not frame then return end
+  local kind = frame.type
   if kind == "hello-ok" then
-    hello_ok(self, frame)
+    if self.state == link.GREETING then become_linked(self) end
   elseif kind == "hello-error" then
     hello_error(self, frame)
   elseif kind == "ping" then
@@ -225,9 +226,14 @@ function link:handle(event)
   return true
 end
 
--- It is time for a ping, or the bridge is gone.
-local function ping(self)
+-- It is time for a ping, or the bridge is gone, or is none.
+local function check(self)
   local connection = self.connection
+  if not connection.liveness then
+    self.wake_at = nil
+    if not connection.heard then retry_later(self, "nothing has come from the bridge") end
+    return
+  end
   local n = connection.liveness:due(self.options.clock())
   if not n then
     return retry_later(self, format("nothing came from the bridge for %d seconds", connection.liveness.dead_seconds))
@@ -246,7 +252,7 @@ function link:tick()
   elseif self.state == link.GREETING then
     become_linked(self)
   elseif self.state == link.LINKED then
-    ping(self)
+    check(self)
   end
 end
 

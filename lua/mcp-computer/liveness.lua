@@ -13,6 +13,8 @@ local DEFAULT_PING_SECONDS, DEFAULT_DEAD_SECONDS = 5, 15
 local SHORTEST_PING_SECONDS = 0.1
 -- A ping that is this much too late tells that the agent was held up, as a part of the interval.
 local LATE = 0.3
+-- An agent that is held up all the time gives up after this many times the silence.
+local PATIENCE = 3
 
 local function number_or(value, default)
   return type(value) == "number" and value or default
@@ -29,7 +31,8 @@ function liveness.new(ping_seconds, dead_seconds, now)
     dead_seconds = max(2 * interval, number_or(dead_seconds, DEFAULT_DEAD_SECONDS)),
     wake_at = now + interval, -- when the next ping is due
     count = 0,                -- pings so far
-    heard_at = now,           -- when something came last
+    unanswered = 0,           -- those since something came
+    heard_at = now,           -- when that was
     listening = true,         -- whether the agent was not held up since the last ping
   }, liveness)
 end
@@ -38,6 +41,7 @@ end
 -- @tparam number now
 function liveness:heard(now)
   self.heard_at = now
+  self.unanswered = 0
 end
 
 --- The agent did something else for a while.
@@ -51,10 +55,13 @@ end
 -- @treturn number|nil The ping's number; nil if the bridge is gone.
 function liveness:due(now)
   self:held_up(now - self.wake_at)
-  if self.listening and self.count > 0 and now - self.heard_at >= self.dead_seconds then return nil end
+  local is_silent = now - self.heard_at >= self.dead_seconds
+  if is_silent and self.listening and self.unanswered > 0 then return nil end
+  if self.unanswered * self.interval >= PATIENCE * self.dead_seconds then return nil end
   self.listening = true
   self.wake_at = now + self.interval
   self.count = self.count + 1
+  self.unanswered = self.unanswered + 1
   return self.count
 end
 

@@ -28,38 +28,19 @@ local KEPT_SECONDS = 3600
 -- Requests that are looked at when one is added, whether they can be forgotten.
 local LOOKS = 4
 
---- @tparam function clock Seconds.
--- @treturn memory An empty one.
-function memory.new(clock)
-  local self = setmetatable({
-    clock = clock,
-    by_key = {},      -- requests; see `memory:add`
-    order = {},       -- the same, at indices first..last, by when they were last looked at
-    first = 1,
-    last = 0,
-    kept = {},        -- those whose answer is kept, the longest finished first
-    bytes = 0,        -- of their answers
-    large_bytes = 0,
-  }, memory)
-  self.budget = stream.new_budget(function() return self:make_room() end)
-  return self
-end
-
---- @tparam string key
--- @treturn table|nil The request.
-function memory:find(key)
-  return self.by_key[key]
+-- Counts the bytes of an answer that is kept from now on (`sign` 1), or no longer (-1).
+local function count_bytes(self, answer, sign)
+  if #answer >= LARGE then
+    self.large_bytes = self.large_bytes + sign * #answer
+  else
+    self.bytes = self.bytes + sign * #answer
+  end
 end
 
 -- Lets go of a request's answer and of what it printed.
 local function let_go(self, request)
   if request.answer then
-    local size = #request.answer
-    if size >= LARGE then
-      self.large_bytes = self.large_bytes - size
-    else
-      self.bytes = self.bytes - size
-    end
+    count_bytes(self, request.answer, -1)
     request.answer = nil
     for i = 1, #self.kept do
       if self.kept[i] == request then
@@ -73,6 +54,68 @@ local function let_go(self, request)
     request.stream = nil
   end
   request.state = memory.GONE
+end
+
+-- Lets go of the longest finished request that `wanted` accepts, but never of the latest.
+local function evict(self, wanted)
+  for i = 1, #self.kept - 1 do
+    if wanted(self.kept[i]) then
+      let_go(self, self.kept[i])
+      return true
+    end
+  end
+  return false
+end
+
+local function any()
+  return true
+end
+
+local function is_large(request)
+  return #request.answer >= LARGE
+end
+
+-- Whether letting go of a request makes room for answers and output.
+local function counts(request)
+  return not is_large(request) or request.stream ~= nil and request.stream:held() > 0
+end
+
+-- Drops output of the longest finished requests, until there is not too much: better than an answer, or than what the
+-- running ones print now.
+local function drop_output(self)
+  for i = 1, #self.kept do
+    local excess = self.budget.bytes - stream.LIMIT_OF_ALL
+    if excess <= 0 then return end
+    if self.kept[i].stream then self.kept[i].stream:drop(excess) end
+  end
+end
+
+-- Lets go of the longest finished requests, until all that counts is within its limit.
+local function make_room(self)
+  while self.bytes + self.budget.bytes > memory.BYTES_LIMIT and evict(self, counts) do end
+end
+
+--- @tparam function clock Seconds.
+-- @treturn memory An empty one.
+function memory.new(clock)
+  local self = setmetatable({
+    clock = clock,
+    by_key = {},      -- requests; see `memory:add`
+    order = {},       -- the same, at indices first..last, by when they were last looked at
+    first = 1,
+    last = 0,
+    kept = {},        -- those whose answer is kept, the longest finished first
+    bytes = 0,        -- of their answers
+    large_bytes = 0,
+  }, memory)
+  self.budget = stream.new_budget(function() drop_output(self) end, function() make_room(self) end)
+  return self
+end
+
+--- @tparam string key
+-- @treturn table|nil The request.
+function memory:find(key)
+  return self.by_key[key]
 end
 
 -- Whether a request may be forgotten.
@@ -127,39 +170,6 @@ function memory:open()
   return result
 end
 
--- Lets go of the longest finished request that `wanted` accepts, but never of the latest.
-local function evict(self, wanted)
-  for i = 1, #self.kept - 1 do
-    if wanted(self.kept[i]) then
-      let_go(self, self.kept[i])
-      return true
-    end
-  end
-  return false
-end
-
-local function any()
-  return true
-end
-
-local function is_large(request)
-  return #request.answer >= LARGE
-end
-
-local function holds_output(request)
-  return request.stream ~= nil and request.stream:held() > 0
-end
-
-local function counts(request)
-  return not is_large(request) or holds_output(request)
-end
-
---- Lets go of the longest finished requests, until what counts is within its limits.
-function memory:make_room()
-  while self.budget.bytes > stream.LIMIT_OF_ALL and evict(self, holds_output) do end
-  while self.bytes + self.budget.bytes > memory.BYTES_LIMIT and evict(self, counts) do end
-end
-
 --- Keeps a request's answer.
 -- @tparam table request
 -- @tparam string answer
@@ -169,27 +179,18 @@ function memory:keep(request, answer, is_job)
   request.answer = answer
   request.kept_until = is_job and max(request.expires, self.clock() + KEPT_SECONDS) or request.expires
   self.kept[#self.kept + 1] = request
-  if #answer >= LARGE then
-    self.large_bytes = self.large_bytes + #answer
-  else
-    self.bytes = self.bytes + #answer
-  end
+  count_bytes(self, answer, 1)
   while #self.kept > memory.KEPT_LIMIT and evict(self, any) do end
   while self.large_bytes > memory.LARGE_BYTES_LIMIT and evict(self, is_large) do end
-  self:make_room()
+  make_room(self)
 end
 
 --- Takes another answer in the place of the one that is kept.
 -- @tparam table request
--- @tparam string answer A small one.
+-- @tparam string answer
 function memory:replace(request, answer)
-  local size = #request.answer
-  if size >= LARGE then
-    self.large_bytes = self.large_bytes - size
-  else
-    self.bytes = self.bytes - size
-  end
-  self.bytes = self.bytes + #answer
+  count_bytes(self, request.answer, -1)
+  count_bytes(self, answer, 1)
   request.answer = answer
 end
 

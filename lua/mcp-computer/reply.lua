@@ -158,6 +158,18 @@ function reply.refused(id, size, limit, printed)
   return raw(id, too_large(number.format(size), limit, MESSAGE), printed)
 end
 
+--- The answer in the place of one that is no longer kept.
+-- @param id
+-- @treturn string As from @{reply.raw}.
+function reply.gone(id)
+  return raw(id, {
+    ok = false,
+    kind = "result-gone",
+    message = "this request was answered before, or cancelled, and its answer is no longer kept",
+    hint = "It has not been run again. If its outcome matters, look at what it should have done.",
+  })
+end
+
 --- An answer as one message.
 -- @tparam string answer From @{reply.raw}.
 -- @tparam number limit Bytes that a message may hold.

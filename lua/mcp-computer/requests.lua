@@ -9,6 +9,7 @@ local stream = require("mcp-computer.stream")
 
 local floor, max, min = math.floor, math.max, math.min
 local sub = string.sub
+local concat = table.concat
 local pcall, rawequal, setmetatable, tostring, type = pcall, rawequal, setmetatable, tostring, type
 
 local requests = {}
@@ -48,14 +49,13 @@ local function failure(kind, message, hint)
   return { ok = false, kind = kind, message = message, hint = hint }
 end
 
-local function gone()
-  return failure("result-gone", "this request was answered before, or cancelled, and its answer is no longer kept",
-    "It has not been run again. If its outcome matters, look at what it should have done.")
-end
-
 local function restarted()
   return failure("link-lost", "the computer has restarted since this was asked, so it was not run",
     "What ran on it then has ended. Ask again if it is still wanted.")
+end
+
+local function late()
+  return failure("timeout", "this request took too long to arrive, so it was not run")
 end
 
 -- Ids are strings, but a number is one's own affair: `7` and `"7"` are two.
@@ -70,8 +70,7 @@ local function deadline_of(frame)
 end
 
 -- A request's record, which is kept in the memory.
-local function new_request(self, frame)
-  local now = self.clock()
+local function new_request(self, frame, arrived_at)
   self.count = self.count + 1
   return {
     key = key_of(frame.id),
@@ -79,8 +78,8 @@ local function new_request(self, frame)
     id = frame.id,
     method = type(frame.method) == "string" and frame.method or nil,
     state = memory.RUNNING,
-    arrived_at = now,
-    expires = now + deadline_of(frame) + REMEMBERED_SECONDS,
+    arrived_at = arrived_at,
+    expires = arrived_at + deadline_of(frame) + REMEMBERED_SECONDS,
     is_job = false,
     code = nil,         -- a job's code, or the beginning of it
     exclusive = nil,    -- whether the job holds the turtle
@@ -123,7 +122,7 @@ local function start_job(self, request, code, params)
   })
   if not started then return methods.too_many_jobs() end
   request.is_job = true
-  request.code = sub(code, 1, SHOWN_CODE)
+  request.code = concat({ sub(code, 1, SHOWN_CODE) }) -- in CraftOS-PC `sub` alone would keep all of it
   request.exclusive = exclusive or false
   request.stream = output
   if exclusive then self.holder = request end
@@ -131,11 +130,17 @@ local function start_job(self, request, code, params)
 end
 
 -- Takes a request that has not been seen before.
-local function take(self, frame)
-  local request = new_request(self, frame)
-  local ok, outcome, is_taken = pcall(methods.call, frame, function(code, params)
-    return start_job(self, request, code, params)
-  end)
+local function take(self, frame, arrived_at)
+  local request = new_request(self, frame, arrived_at)
+  local ok, outcome, is_taken
+  if self.clock() >= request.expires - REMEMBERED_SECONDS and self.clock() > arrived_at then
+    -- It came in parts. It may have been run before, and forgotten.
+    ok, outcome = true, late()
+  else
+    ok, outcome, is_taken = pcall(methods.call, frame, function(code, params)
+      return start_job(self, request, code, params)
+    end)
+  end
   if not ok then
     outcome = failure("runtime", "mcp-computer: internal error: " .. tostring(outcome))
   end
@@ -145,27 +150,27 @@ local function take(self, frame)
   self.courier:add(request)
 end
 
-local function asked(self, frame)
+local function asked(self, frame, arrived_at)
   if frame.boot ~= nil and not rawequal(frame.boot, json.null) and frame.boot ~= self.boot then
     return self.courier:answer(reply.raw(frame.id, restarted()))
   end
   local request = self.memory:find(key_of(frame.id))
   if not request then
-    take(self, frame)
+    take(self, frame, arrived_at)
   elseif request.state == memory.RUNNING then
     self.courier:accept(request.id)
   elseif request.state == memory.FINISHED then
     self.courier:answer_again(request)
   else
-    self.courier:answer(reply.raw(frame.id, gone()))
+    self.courier:answer(reply.gone(frame.id))
   end
 end
 
-local function cancel(self, frame)
+local function cancel(self, frame, arrived_at)
   local request = self.memory:find(key_of(frame.id))
   if not request then
     -- Should it come yet, it must not run.
-    request = new_request(self, frame)
+    request = new_request(self, frame, arrived_at)
     request.state = memory.GONE
     request.expires = request.expires + LONGEST_WAIT_SECONDS
     self.memory:add(request)
@@ -176,7 +181,7 @@ local function cancel(self, frame)
   elseif request.state == memory.FINISHED then
     self.courier:answer_again(request)
   else
-    self.courier:answer(reply.raw(frame.id, gone()))
+    self.courier:answer(reply.gone(frame.id))
   end
 end
 
@@ -196,11 +201,12 @@ local HANDLERS = { request = asked, cancel = cancel, ack = answer_arrived, ["out
 
 --- Takes a frame, if it is about a request.
 -- @tparam table frame
-function requests:handle(frame)
+-- @tparam number arrived_at When it came, or its first part did, in seconds.
+function requests:handle(frame, arrived_at)
   local handler = HANDLERS[frame.type]
   if not handler or not reply.is_id(frame.id) then return end
   if type(frame.id) == "string" and #frame.id > ID_LIMIT then return end
-  handler(self, frame)
+  handler(self, frame, arrived_at)
 end
 
 --- A request's job has ended.

@@ -23,10 +23,11 @@ local FRAME_SECONDS = 0.1
 local BLOCK_BYTES, BLOCK_PIECES = 4 * 1024, 256
 
 --- What all streams of a computer hold together.
--- @tparam function make_room Called when that is too much.
+-- @tparam function on_full Called when that is too much, before the one that has grown drops some of its own.
+-- @tparam function on_growth Called when it has become more.
 -- @treturn table `bytes`, and `frames` that have not arrived yet.
-function stream.new_budget(make_room)
-  return { bytes = 0, frames = 0, make_room = make_room }
+function stream.new_budget(on_full, on_growth)
+  return { bytes = 0, frames = 0, on_full = on_full, on_growth = on_growth }
 end
 
 --- @tparam table budget From @{stream.new_budget}.
@@ -52,8 +53,8 @@ function stream.new(budget)
   }, stream)
 end
 
--- Drops the oldest bytes that are in no frame. Returns how many.
-local function drop_oldest(self, excess)
+-- Drops the oldest bytes that are in no frame, from one block. Returns how many.
+local function drop_from_block(self, excess)
   local block = self.blocks[self.first_block]
   if not block then return 0 end
   local count = min(excess, #block)
@@ -69,11 +70,22 @@ local function drop_oldest(self, excess)
   return count
 end
 
--- How many bytes too many there are.
-local function excess_of(self)
-  local own = self.block_bytes + self.frame_bytes - (stream.LIMIT - BLOCK_BYTES)
-  if own > 0 then return own end
-  return self.budget.bytes - stream.LIMIT_OF_ALL
+--- Drops the oldest bytes that are in no frame.
+-- @tparam number excess How many, if there are so many.
+function stream:drop(excess)
+  while excess > 0 do
+    local dropped = drop_from_block(self, excess)
+    if dropped == 0 then return end
+    excess = excess - dropped
+  end
+end
+
+-- Drops what is beyond the limits.
+local function trim(self)
+  self:drop(self.block_bytes + self.frame_bytes - (stream.LIMIT - BLOCK_BYTES))
+  local budget = self.budget
+  if budget.bytes > stream.LIMIT_OF_ALL then budget.on_full() end
+  self:drop(budget.bytes - stream.LIMIT_OF_ALL)
 end
 
 local function gather(self)
@@ -83,15 +95,14 @@ local function gather(self)
   self.last_block = self.last_block + 1
   self.blocks[self.last_block] = block
   self.block_bytes = self.block_bytes + #block
-  local budget = self.budget
-  budget.bytes = budget.bytes + #block
-  if budget.bytes > stream.LIMIT_OF_ALL then budget.make_room() end
-  local excess = excess_of(self)
-  while excess > 0 and drop_oldest(self, excess) > 0 do excess = excess_of(self) end
+  self.budget.bytes = self.budget.bytes + #block
+  trim(self)
+  self.budget.on_growth()
 end
 
 --- Appends what was printed.
 -- @tparam string piece
+-- @treturn boolean Whether much was since this last was so.
 function stream:write(piece)
   local count, size = self.piece_count + 1, #piece
   self.total = self.total + size
@@ -99,7 +110,9 @@ function stream:write(piece)
   self.piece_count = count
   size = self.piece_bytes + size
   self.piece_bytes = size
-  if size >= BLOCK_BYTES or count >= BLOCK_PIECES then gather(self) end
+  if size < BLOCK_BYTES and count < BLOCK_PIECES then return false end
+  gather(self)
+  return true
 end
 
 --- @treturn number How many bytes it holds, but for the latest few.

@@ -7,7 +7,8 @@ use serde_json::{Map, Value};
 use crate::{
     strings::{any_mode, any_text},
     targets::agent_json::{
-        self as target, AgentJson, Held, MAX_DEPTH, agent_text, held, read_written, written,
+        self as target, AgentJson, Held, MAX_DEPTH, agent_bytes, agent_text, held, read_written,
+        written,
     },
 };
 
@@ -241,6 +242,21 @@ proptest! {
     }
 
     #[test]
+    fn long_strings_full_of_escapes_are_read_and_written_as_short_ones_are(
+        texts in proptest::collection::vec(any_text(), 10..60), broken in any::<bool>(), at in any::<prop::sample::Index>(),
+    ) {
+        let mut json = encode(&texts.concat(), TextMode::Bytes).unwrap();
+        if broken {
+            // Pure ASCII, so any place is one between characters.
+            json.remove(at.index(json.len()));
+        }
+        CODEC.with(|codec| {
+            target::check(codec, &[b"1", json.as_bytes()].concat());
+            target::check(codec, &[b"0", json.as_bytes()].concat());
+        });
+    }
+
+    #[test]
     fn the_agent_and_serde_json_agree_on_what_is_json(text in near_json(), mode in any::<u8>()) {
         CODEC.with(|codec| target::check(codec, &[&[mode], text.as_bytes()].concat()));
     }
@@ -265,6 +281,26 @@ fn every_byte_alone_is_written_and_read_in_both_modes() {
             }
             target::check(codec, &[0, b'"', byte, b'"']);
             target::check(codec, &[1, b'"', byte, b'"']);
+        }
+    });
+}
+
+#[test]
+fn a_string_of_many_blocks_survives_the_way_there_and_back() {
+    // All pairs of bytes, in an order in which no block ends alike.
+    let bytes: Vec<u8> = (0..=255u8)
+        .flat_map(|a| (0..=255u8).flat_map(move |b| [a, b, b]))
+        .collect();
+    CODEC.with(|codec| {
+        for mode in [TextMode::Plain, TextMode::Bytes] {
+            let json = codec.encode(codec.lua().create_string(&bytes).unwrap(), mode);
+            let wire: String = serde_json::from_str(&json).unwrap();
+            assert!(wire == agent_text(&bytes, mode), "{mode:?}");
+            let decoded = codec.decode(json.as_bytes(), mode);
+            assert!(
+                decoded == Ok(Held::String(agent_bytes(&wire, mode))),
+                "{mode:?}"
+            );
         }
     });
 }
