@@ -8,6 +8,7 @@ use tokio::sync::watch;
 
 use super::events::{Event, Events, Value};
 use super::filesystem::{FileSystem, normalise};
+use super::keys;
 use super::machine;
 use super::options::ComputerOptions;
 use super::rom;
@@ -18,6 +19,16 @@ use super::terminal::Terminal;
 /// `string.rep`, can't be interrupted.
 const STOP_TIME: Duration = Duration::from_secs(2);
 
+/// Longest text that a player can paste, in characters.
+const PASTE_LIMIT: usize = 512;
+
+/// Text in the game's character set, as far as that is Latin-1.
+fn game_text(text: &str) -> Vec<u8> {
+    text.chars()
+        .map(|character| u8::try_from(u32::from(character)).unwrap_or(b'?'))
+        .collect()
+}
+
 /// Whether a computer is on, and if not, why.
 #[derive(Debug, Clone, PartialEq, Eq)]
 pub enum State {
@@ -25,6 +36,8 @@ pub enum State {
     Running,
     /// It was shut down by its program or by the host.
     Off,
+    /// Its chunk, or the whole world, is not loaded: nothing of it runs.
+    Unloaded,
     /// It did not yield in time and was powered off; the text is what its screen says.
     PoweredOff(String),
     /// Its operating system failed; the text is the error.
@@ -186,32 +199,85 @@ impl Computer {
     /// Types text and then Enter, as a player does.
     pub fn type_line(&self, text: &str) {
         for letter in text.chars() {
-            self.queue_event("char", &[letter.to_string().as_str().into()]);
+            self.queue_event("char", &[Argument::Text(game_text(&letter.to_string()))]);
         }
         self.press_enter();
     }
 
     /// Presses Enter.
     pub fn press_enter(&self) {
-        let code = if self.lwjgl2_keys { 28.0 } else { 257.0 };
-        self.queue_event("key", &[code.into(), false.into()]);
-        self.queue_event("key_up", &[code.into()]);
+        self.press_key("enter");
     }
 
-    /// Stops or restarts the world around it: while paused no timer fires, but messages still arrive.
-    pub fn set_paused(&self, paused: bool) {
-        let mut status = self.shared.status();
-        status.paused = paused;
-        status.events.set_paused(paused);
+    /// Presses and releases the key that has this name in the game's `keys`; false if it has none of that name.
+    pub fn press_key(&self, name: &str) -> bool {
+        self.strike(name, None)
     }
 
-    /// Switches it off, as a player does, or as the game does when its chunk unloads or the server stops: its
-    /// sockets drop, its programs end where they are.
+    /// Writes one character as a player does: with its key, where a keyboard of the United States has one. A
+    /// character that the game's character set lacks is a question mark.
+    pub fn press_character(&self, character: char) {
+        let key = keys::of_character(character).unwrap_or("");
+        self.strike(key, Some(character));
+    }
+
+    /// The events of one key going down, writing something, and going up.
+    fn strike(&self, key: &str, character: Option<char>) -> bool {
+        let code = keys::code(key, self.lwjgl2_keys).map(f64::from);
+        if let Some(code) = code {
+            self.queue_event("key", &[code.into(), false.into()]);
+        }
+        if let Some(character) = character {
+            self.queue_event("char", &[Argument::Text(game_text(&character.to_string()))]);
+        }
+        if let Some(code) = code {
+            self.queue_event("key_up", &[code.into()]);
+        }
+        code.is_some()
+    }
+
+    /// Pastes text: its first line, up to 512 characters, as the game does.
+    pub fn paste(&self, text: &str) {
+        let line = text.lines().next().unwrap_or_default();
+        let line: String = line.chars().take(PASTE_LIMIT).collect();
+        if !line.is_empty() {
+            self.queue_event("paste", &[Argument::Text(game_text(&line))]);
+        }
+    }
+
+    /// Stops the world around it, as the menu of a single-player game does: no timer fires any more, but messages
+    /// still arrive. To be undone with [`Computer::resume`].
+    pub fn pause(&self) {
+        self.shared.set_paused(true);
+    }
+
+    /// Lets a paused world go on.
+    pub fn resume(&self) {
+        self.shared.set_paused(false);
+    }
+
+    /// Whether the world around it is paused.
+    pub fn is_paused(&self) -> bool {
+        self.shared.status().paused
+    }
+
+    /// Unloads its chunk, as when all players walk away, or the server stops: its sockets drop without a close
+    /// frame, its programs end where they are. Until [`Computer::load`] it can't be switched on.
+    pub fn unload(&self) {
+        self.shared.unload();
+    }
+
+    /// Loads its chunk again: a computer that was on boots anew, with its disk and label as they were.
+    pub fn load(&self) {
+        self.shared.load();
+    }
+
+    /// Switches it off, as a player does: its sockets drop, its programs end where they are.
     pub fn shutdown(&self) {
         self.shared.order(Order::Off);
     }
 
-    /// Switches it on; one that is on is restarted.
+    /// Switches it on; one that is on is restarted. Nothing happens to one that is unloaded.
     pub fn reboot(&self) {
         self.shared.order(Order::Boot);
     }

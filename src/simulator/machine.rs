@@ -39,23 +39,20 @@ pub(super) fn run(
     program: &str,
     runtime: &tokio::runtime::Handle,
 ) {
+    let mut next = Some(Order::Boot);
     loop {
-        let next = match shared.begin(&options) {
-            Ok(events) => power_on(shared, &options, &events, program, runtime),
-            Err(order) => Some(order),
-        };
-        let order = next.or_else(|| shared.wait_for_order(None));
-        match order {
+        next = match next {
             Some(Order::Stop) => break,
+            Some(Order::Boot) => match shared.begin(&options) {
+                Ok(events) => power_on(shared, &options, &events, program, runtime),
+                Err(order) => Some(order),
+            },
             Some(Order::Off) => {
-                shared.set_state(State::Off);
-                match shared.wait_for_order(None) {
-                    Some(Order::Stop) => break,
-                    _ => continue,
-                }
+                shared.set_off();
+                None
             }
-            _ => {}
-        }
+            None => shared.wait_for_order(None),
+        };
     }
     shared.set_state(State::Stopped);
 }
@@ -89,7 +86,7 @@ fn power_on(
     match end {
         End::Ordered => shared.wait_for_order(Some(Duration::ZERO)),
         End::Off => {
-            shared.set_state(State::Off);
+            shared.set_off();
             None
         }
         End::Reboot => {

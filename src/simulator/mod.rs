@@ -29,6 +29,10 @@
 //! the game puts them. A disk of 1,000,000 bytes, `/rom` read-only, 128 open files. `os.reboot` waits until 50 ticks
 //! after the start. Tabs on advanced computers. The limits, the version and a faster clock are [`ComputerOptions`].
 //!
+//! What happens to computers from outside can be caused: a chunk that unloads and loads again
+//! ([`Computer::unload`], [`Computer::load`]), a paused world ([`Computer::pause`], [`Computer::resume`]), a server
+//! that restarts ([`World::restart`]), a player at the keyboard.
+//!
 //! # What it lacks
 //!
 //! A function that the game has and the simulator has not is there, so that feature tests answer as in the game,
@@ -52,6 +56,7 @@ mod events;
 mod filesystem;
 mod handshake;
 mod http;
+mod keys;
 mod machine;
 mod native;
 mod options;
@@ -59,10 +64,12 @@ mod rom;
 mod shared;
 mod terminal;
 mod websocket;
+mod world;
 
 pub use computer::{Argument, Computer, ProgramState, State};
 pub use options::{ComputerOptions, HttpRules, Kind, Limits, UnknownKind, UnknownVersion, Version};
 pub use terminal::{Cell, DEFAULT_PALETTE, Terminal};
+pub use world::World;
 
 #[cfg(test)]
 mod tests;

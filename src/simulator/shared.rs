@@ -32,6 +32,21 @@ pub(super) struct Status {
     pub(super) boots: u64,
     /// Whether the world around it stands still.
     pub(super) paused: bool,
+    /// Whether its chunk is loaded.
+    loaded: bool,
+    /// Whether it was on when its chunk was unloaded, and so boots when that is loaded again.
+    on_when_unloaded: bool,
+}
+
+impl Status {
+    /// Notes an order, unless the computer is to end already, and stops what runs.
+    fn take_order(&mut self, order: Order, interrupted: &AtomicBool) {
+        if self.order != Some(Order::Stop) {
+            self.order = Some(order);
+        }
+        interrupted.store(true, Ordering::Relaxed);
+        self.events.interrupt();
+    }
 }
 
 /// What a computer's thread and its host share; it outlives reboots.
@@ -64,6 +79,8 @@ impl Shared {
                 events: Arc::new(Events::new(Clock::new(options.clock_speed))),
                 boots: 0,
                 paused: false,
+                loaded: true,
+                on_when_unloaded: false,
             }),
             changed: Condvar::new(),
             changes: watch::Sender::new(0),
@@ -88,6 +105,26 @@ impl Shared {
         self.notify();
     }
 
+    /// It is off, because it was switched off or because its chunk is not loaded.
+    pub(super) fn set_off(&self) {
+        let mut status = self.status();
+        status.state = if status.loaded {
+            State::Off
+        } else {
+            State::Unloaded
+        };
+        drop(status);
+        self.notify();
+    }
+
+    pub(super) fn set_paused(&self, paused: bool) {
+        let mut status = self.status();
+        status.paused = paused;
+        status.events.set_paused(paused);
+        drop(status);
+        self.notify();
+    }
+
     pub(super) fn set_program(&self, program: ProgramState) {
         self.status().program = program;
         self.notify();
@@ -95,11 +132,43 @@ impl Shared {
 
     pub(super) fn order(&self, order: Order) {
         let mut status = self.status();
-        if status.order != Some(Order::Stop) {
-            status.order = Some(order);
+        if !status.loaded && order != Order::Stop {
+            return;
         }
-        self.interrupted.store(true, Ordering::Relaxed);
-        status.events.interrupt();
+        status.take_order(order, &self.interrupted);
+        drop(status);
+        self.notify();
+    }
+
+    /// Takes the computer out of the world.
+    pub(super) fn unload(&self) {
+        let mut status = self.status();
+        if !status.loaded {
+            return;
+        }
+        status.on_when_unloaded = match status.order {
+            Some(order) => order == Order::Boot,
+            None => status.state == State::Running,
+        };
+        status.loaded = false;
+        status.take_order(Order::Off, &self.interrupted);
+        drop(status);
+        self.notify();
+    }
+
+    /// Puts the computer back into the world.
+    pub(super) fn load(&self) {
+        let mut status = self.status();
+        if status.loaded {
+            return;
+        }
+        status.loaded = true;
+        let order = if status.on_when_unloaded {
+            Order::Boot
+        } else {
+            Order::Off
+        };
+        status.take_order(order, &self.interrupted);
         drop(status);
         self.notify();
     }

@@ -5,6 +5,7 @@ use std::rc::Rc;
 use super::{Host, Power, Section, lock};
 use crate::simulator::clock::{Clock, TICK_SECONDS};
 use crate::simulator::computer::ProgramState;
+use crate::simulator::keys;
 
 use super::convert::event_from_lua;
 
@@ -22,7 +23,8 @@ fn add_identity(section: &Section<'_>, host: &Rc<Host>) -> mlua::Result<()> {
     section.set("kind", options.kind.name())?;
     section.set("advanced", options.is_advanced())?;
     section.set("id", options.id as f64)?;
-    section.set("lwjgl2Keys", options.version.lwjgl2_keys())?;
+    let keys = keys::all(options.version.lwjgl2_keys());
+    section.set("keys", section.lua.create_table_from(keys)?)?;
     section.set("program", host.program.as_str())?;
     let version = options.version.clone();
     // atLeast(major, minor, patch): whether this version has what that one brought.

@@ -145,11 +145,50 @@ fn a_reboot_keeps_the_disk_and_waits_until_50_ticks_after_the_start() {
 fn a_chunk_that_unloads_ends_programs_and_one_that_loads_starts_them_anew() {
     let (_runtime, computer) = start(fast().with_file("p.lua", "print('boot') sleep(1e6)"), "p");
     assert!(computer.wait_until(PATIENCE, |computer| shows(computer, "boot")));
-    computer.shutdown();
-    assert_eq!(computer.wait_until_stopped(PATIENCE), Some(State::Off));
+    computer.unload();
+    assert_eq!(computer.wait_until_stopped(PATIENCE), Some(State::Unloaded));
     computer.reboot();
+    assert_eq!(computer.state(), State::Unloaded, "nobody can reach it");
+    computer.load();
     let booted = |computer: &Computer| computer.boots() == 2 && shows(computer, "boot");
     assert!(computer.wait_until(PATIENCE, booted));
+}
+
+#[test]
+fn a_computer_that_was_off_when_its_chunk_unloaded_stays_off() {
+    let (computer, _) = run_with(fast(), "os.shutdown()");
+    assert_eq!(computer.wait_until_stopped(PATIENCE), Some(State::Off));
+    computer.unload();
+    let is = |state: State| move |computer: &Computer| computer.state() == state;
+    assert!(computer.wait_until(PATIENCE, is(State::Unloaded)));
+    computer.load();
+    assert!(computer.wait_until(PATIENCE, is(State::Off)));
+    computer.shutdown();
+    computer.shutdown();
+    computer.reboot();
+    assert!(computer.wait_until(PATIENCE, |computer| computer.boots() == 2));
+}
+
+#[test]
+fn a_server_restart_boots_all_computers_anew_and_a_paused_world_goes_on() {
+    let program = |id| ComputerOptions {
+        id,
+        ..fast().with_file("p.lua", "sleep(0.1) print('boot') sleep(1e6)")
+    };
+    let runtime = tokio::runtime::Runtime::new().expect("a runtime");
+    let start = |id| Computer::start(program(id), "p", runtime.handle()).expect("a thread");
+    let world = World::new((1..=3).map(start).collect());
+    for computer in world.computers() {
+        assert!(computer.wait_until(PATIENCE, |computer| shows(computer, "boot")));
+    }
+    world.pause();
+    runtime.block_on(world.restart());
+    for computer in world.computers() {
+        let booted = |computer: &Computer| computer.boots() == 2 && shows(computer, "boot");
+        assert!(computer.wait_until(PATIENCE, booted));
+        assert!(!computer.is_paused());
+    }
+    assert_eq!(world.computer(2).map(Computer::id), Some(2));
 }
 
 #[test]
@@ -170,7 +209,7 @@ fn in_a_paused_world_sleep_halts_and_events_arrive() {
     let program = "print('ready') local timer = os.startTimer(0.05) \
         while true do local e, id = os.pullEvent() print(e == 'timer' and id == timer and 'woken' or e) end";
     let (_runtime, computer) = start(fast().with_file("p.lua", program), "");
-    computer.set_paused(true);
+    computer.pause();
     computer.type_line("p");
     assert!(
         computer.wait_until(PATIENCE, |computer| shows(computer, "ready")),
@@ -180,7 +219,7 @@ fn in_a_paused_world_sleep_halts_and_events_arrive() {
     computer.queue_event("message", &[]);
     assert!(computer.wait_until(PATIENCE, |computer| shows(computer, "message")));
     assert!(!shows(&computer, "woken"));
-    computer.set_paused(false);
+    computer.resume();
     assert!(computer.wait_until(PATIENCE, |computer| shows(computer, "woken")));
 }
 

@@ -1,0 +1,58 @@
+//! The world around several simulated computers: what happens to all of them at once.
+
+use std::time::Duration;
+
+use super::computer::{Computer, State};
+
+/// How long a server waits for a computer to stop. Lua's own C functions can't be interrupted.
+const STOP_TIME: Duration = Duration::from_secs(2);
+
+/// The computers of one world. Dropping it ends them all.
+#[derive(Debug)]
+pub struct World {
+    computers: Vec<Computer>,
+}
+
+impl World {
+    /// A world with these computers in it.
+    pub fn new(computers: Vec<Computer>) -> Self {
+        Self { computers }
+    }
+
+    /// All its computers.
+    pub fn computers(&self) -> &[Computer] {
+        &self.computers
+    }
+
+    /// The computer with that number.
+    pub fn computer(&self, id: u64) -> Option<&Computer> {
+        self.computers.iter().find(|computer| computer.id() == id)
+    }
+
+    /// Stops the world, as the menu of a single-player game does: no timer fires, but messages still arrive.
+    pub fn pause(&self) {
+        self.computers.iter().for_each(Computer::pause);
+    }
+
+    /// Lets a paused world go on.
+    pub fn resume(&self) {
+        self.computers.iter().for_each(Computer::resume);
+    }
+
+    /// Stops the server and starts it again: all computers are gone at once, and once all are, those that were on
+    /// boot anew. A world that was paused goes on.
+    pub async fn restart(&self) {
+        for computer in &self.computers {
+            computer.unload();
+        }
+        for computer in &self.computers {
+            let is_gone =
+                |computer: &Computer| matches!(computer.state(), State::Unloaded | State::Stopped);
+            computer.until(STOP_TIME, is_gone).await;
+        }
+        for computer in &self.computers {
+            computer.resume();
+            computer.load();
+        }
+    }
+}
