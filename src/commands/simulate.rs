@@ -1,17 +1,20 @@
 //! `mcp-bridge simulate`: computers without the game, which run the real agent and link to a bridge.
 
-use std::process::ExitCode;
+mod controls;
+
+use std::{process::ExitCode, sync::Arc};
 
 use anyhow::Context;
-use tokio::{runtime::Handle, task::JoinSet};
+use tokio::{runtime::Handle, sync::watch, task::JoinSet};
 
+use self::controls::Control;
 use super::{
     console::{note, say},
     signals::LeaveSignals,
 };
 use crate::{
     agent,
-    simulator::{Computer, ComputerOptions, Kind, ProgramState, State, Version},
+    simulator::{Computer, ComputerOptions, Kind, ProgramState, State, Version, World},
 };
 
 /// Which computers to simulate.
@@ -52,16 +55,46 @@ pub fn run(simulation: &Simulation) -> ExitCode {
 
 async fn simulate(simulation: &Simulation) -> anyhow::Result<()> {
     let mut signals = LeaveSignals::listen().context("signals can't be listened to")?;
-    let mut computers = JoinSet::new();
-    for number in 0..simulation.count {
-        computers.spawn(show(simulation.start(number)?));
-    }
-    note("Press Ctrl+C to end.");
+    let computers: anyhow::Result<_> = (0..simulation.count)
+        .map(|number| simulation.start(number))
+        .collect();
+    let world = Arc::new(World::new(computers?));
+    let leaving = async {
+        signals.next().await;
+    };
     tokio::select! {
-        _ = signals.next() => {}
-        () = async { while computers.join_next().await.is_some() {} } => {}
+        () = leaving => {}
+        () = watch_and_obey(&world) => {}
     }
     Ok(())
+}
+
+/// Shows what the screens say and does what is asked on standard input, until `quit`; or, when nothing more can be
+/// asked, until all agents have ended.
+async fn watch_and_obey(world: &Arc<World>) {
+    let (asking, still_asking) = watch::channel(true);
+    let mut reports = JoinSet::new();
+    for index in 0..world.computers().len() {
+        reports.spawn(report(Arc::clone(world), index, still_asking.clone()));
+    }
+    note(
+        "Press Ctrl+C to end. Lines such as `unload 1` or `restart` do so to the world; `help` lists them.",
+    );
+    let only = match world.computers() {
+        [one] => Some(one.id()),
+        _ => None,
+    };
+    let mut lines = controls::lines_of_stdin();
+    while let Some(line) = lines.recv().await {
+        let answer = match Control::parse(&line, only) {
+            Ok(Control::Quit) => return,
+            Ok(control) => control.carry_out(world).await,
+            Err(problem) => Err(problem),
+        };
+        say(&answer.unwrap_or_else(|problem| problem));
+    }
+    asking.send_replace(false);
+    while reports.join_next().await.is_some() {}
 }
 
 impl Simulation {
@@ -90,13 +123,18 @@ impl Simulation {
     }
 }
 
-/// Shows what comes onto a computer's screen, until its agent or the computer itself has ended.
-async fn show(computer: Computer) {
+/// Shows what comes onto a computer's screen, and what becomes of it. Ends once its agent or the computer itself has
+/// ended and nobody can ask for more.
+async fn report(world: Arc<World>, index: usize, mut still_asking: watch::Receiver<bool>) {
+    let Some(computer) = world.computers().get(index) else {
+        return;
+    };
     let mut changes = computer.changes();
     let mut shown: Vec<String> = Vec::new();
+    let mut told = String::new();
     loop {
-        let over = matches!(computer.program(), ProgramState::Ended { .. })
-            || computer.state() != State::Running;
+        // Before the screen: what it says comes after what the agent wrote last.
+        let fate = fate(computer);
         let mut lines = computer.screen();
         while lines.last().is_some_and(String::is_empty) {
             lines.pop();
@@ -105,17 +143,35 @@ async fn show(computer: Computer) {
             say(&format!("[{}] {line}", computer.id()));
         }
         shown = lines;
-        if over || changes.changed().await.is_err() {
-            break;
+        let over = fate.is_some();
+        let fate = fate.unwrap_or_default();
+        if over && fate != told {
+            say(&format!("[{}] {fate}", computer.id()));
+        }
+        told = fate;
+        if over && !*still_asking.borrow() {
+            return;
+        }
+        tokio::select! {
+            changed = changes.changed() => if changed.is_err() { return },
+            changed = still_asking.changed(), if *still_asking.borrow() => if changed.is_err() { return },
         }
     }
-    match computer.state() {
-        State::Running => say(&format!("[{}] The agent has ended.", computer.id())),
-        state => say(&format!(
-            "[{}] The computer is off: {state:?}",
-            computer.id()
-        )),
-    }
+}
+
+/// How a computer's agent, or the computer itself, has ended; `None` if neither has.
+fn fate(computer: &Computer) -> Option<String> {
+    Some(match computer.state() {
+        State::Running => match computer.program() {
+            ProgramState::Ended { .. } => "The agent has ended.".to_owned(),
+            _ => return None,
+        },
+        State::Off => "The computer is off.".to_owned(),
+        State::Unloaded => "The computer is unloaded.".to_owned(),
+        State::PoweredOff(why) => format!("The computer was powered off: {why}"),
+        State::Crashed(why) => format!("The computer failed: {why}"),
+        State::Stopped => "The computer has ended.".to_owned(),
+    })
 }
 
 /// The lines of a screen that were not on it before, when it may have scrolled in between.
