@@ -33,11 +33,14 @@ impl Address {
     pub(super) fn parse(url: &str, expected: Scheme) -> Result<Self, String> {
         let url = url.split('#').next().unwrap_or_default();
         let parse = |text: &str| text.parse::<Uri>().map_err(|_| MALFORMED.to_owned());
-        let (scheme, uri) = match url.split_once("://") {
-            Some((scheme, _)) => (scheme.to_ascii_lowercase(), parse(url)?),
-            None if expected == Scheme::Http => return Err("Must specify http or https".to_owned()),
-            // Without a scheme it is taken for a WebSocket's.
-            None => ("ws".to_owned(), parse(&format!("ws://{url}"))?),
+        let (scheme, uri) = match (url.split_once("://"), expected) {
+            (Some((scheme, _)), Scheme::Http) => (scheme.to_ascii_lowercase(), parse(url)?),
+            (None, Scheme::Http) => return Err("Must specify http or https".to_owned()),
+            (Some((scheme, rest)), Scheme::WebSocket) if !rest.is_empty() => {
+                (scheme.to_ascii_lowercase(), parse(url)?)
+            }
+            // Without a scheme, or with nothing after it, all of it is taken for what follows `ws://`.
+            (_, Scheme::WebSocket) => ("ws".to_owned(), parse(&format!("ws://{url}"))?),
         };
         let (allowed, default_port) = match (expected, scheme.as_str()) {
             (Scheme::Http, "http") | (Scheme::WebSocket, "ws") => (true, 80),
@@ -156,7 +159,7 @@ mod tests {
     fn a_wrong_url_is_refused_with_the_games_own_words() {
         let refused = |url| Address::parse(url, Scheme::WebSocket).expect_err("wrong");
         assert_eq!(refused("http://h:1"), "Invalid scheme 'http'");
-        assert_eq!(refused("ws://"), "URL malformed");
+        assert_eq!(refused("ws://a b"), "URL malformed");
         assert_eq!(refused("ws://h:port"), "URL malformed");
         assert_eq!(refused("ws://h:99999"), "URL malformed");
         assert_eq!(refused("x y"), "URL malformed");

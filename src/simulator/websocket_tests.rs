@@ -268,7 +268,7 @@ async fn what_keeps_a_socket_from_opening_is_told_in_the_games_words() {
     drop(listener);
     let bench = Bench::start(
         plain(),
-        &format!("say(http.websocket('{closed}')) say(http.websocket('http://h')) say(http.websocket('ws://')) \
+        &format!("say(http.websocket('{closed}')) say(http.websocket('http://h')) say(http.websocket('ws://a b')) \
          say(http.websocket('ws://no-such-host.invalid')) say(http.websocket(url))"),
     )
     .await;

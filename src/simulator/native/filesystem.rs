@@ -175,6 +175,10 @@ fn add_open(section: &Section<'_>, host: &Rc<Host>) -> mlua::Result<()> {
         drop(disk);
         let mut content = match opened {
             Ok(content) => content,
+            // Before 1.109 a folder was no file that could be read.
+            Err(problem) if !both_ways => {
+                return refuse(lua, &problem.replace("Not a file", "No such file"));
+            }
             Err(problem) => return refuse(lua, &problem),
         };
         let transcode = !binary && !host.options.version.raw_text();

@@ -8,6 +8,7 @@ local type, select, tostring = type, select, tostring
 local rawget, setmetatable, unpack = rawget, setmetatable, table.unpack
 
 local language = native.language
+local at_least = native.os.atLeast
 local describe, place = language.describe, language.place
 
 -- Lua's own: `raise` for an error that is under way already, which gets no position again.
@@ -83,6 +84,7 @@ do
     need(...)
     if select("#", ...) < 2 then error("bad argument #2 (value expected)") end
     local f, handler = ...
+    if not at_least(1, 109) then return settle(xpcall(f, guard(handler))) end
     return settle(xpcall(f, guard(handler), select(3, ...)))
   end
 end
@@ -125,6 +127,11 @@ do
 
   coroutine.create = lift(coroutine.create)
 
+  if not at_least(1, 109) then
+    -- As in Lua 5.1: nothing about the main coroutine, in which no program ever runs.
+    function coroutine.running() return (running()) end
+  end
+
   function coroutine.isyieldable() return select(2, running()) == false end
 
   local function pass_on(ok, ...)
@@ -148,7 +155,7 @@ do
     if type(chunk) ~= "string" and type(chunk) ~= "function" then
       error("bad argument #1 (function expected, got " .. type(chunk) .. ")")
     end
-    if mode ~= nil and not tostring(mode):find("t", 1, true) then
+    if mode ~= nil and at_least(1, 109) and not tostring(mode):find("t", 1, true) then
       return nil, "attempt to load a text chunk (mode is '" .. tostring(mode) .. "')"
     end
     if type(chunk) == "string" and chunk:sub(1, 1) == "\27" then
@@ -296,8 +303,6 @@ do
   end
 end
 
-local at_least = native.os.atLeast
-
 if at_least(1, 91) then
   string.pack, string.unpack, string.packsize = native.pack.pack, native.pack.unpack, native.pack.packsize
 end
@@ -314,6 +319,14 @@ if at_least(1, 109) then
   end
 else
   _G._VERSION = "Lua 5.1"
+end
+
+--- A value that is written to a file, a socket or the screen, as text. Before 1.105 Java wrote the numbers.
+function native.text_of(value)
+  if type(value) == "number" and not at_least(1, 105) and math.floor(value) == value and math.abs(value) < 1e7 then
+    return ("%.1f"):format(value)
+  end
+  return tostring(value)
 end
 
 --- A function of the game's that the simulated computer lacks: it is there, as feature tests expect, and says so.

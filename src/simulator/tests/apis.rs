@@ -256,7 +256,7 @@ fn a_turtle_waits_for_the_animation_of_the_move_before() {
 #[test]
 fn time_and_dates_are_those_of_the_calendar() {
     let said = run(
-        "say(os.date('!%Y-%m-%d %H:%M:%S', 1700000000)) say(os.time{year = 2024, month = 2, day = 29, hour = 0}) \
+        "say(os.date('!%Y-%m-%d %H:%M:%S', 1700000000)) say(os.time{year = 2024, month = 2, day = 29, hour = 0, min = 0, sec = 0}) \
          say(os.date('!%a %j', 1709164800)) say(os.epoch('utc') > 1.6e12, os.day() >= 1, os.time() >= 0)",
     );
     assert_eq!(

@@ -3,6 +3,7 @@
 
 local native = ...
 local disk, check, lift, at_least = native.fs, native.check, native.language.lift, native.os.atLeast
+local text_of = native.text_of
 
 fs = {}
 
@@ -90,11 +91,11 @@ local function wrap(handle, binary, readable, writable)
       if type(text) == "number" and binary then
         return disk.handleWrite(handle, string.char(text % 256))
       end
-      return disk.handleWrite(handle, tostring(text))
+      return disk.handleWrite(handle, text_of(text))
     end
     function file.flush() return disk.handleFlush(handle) end
     if not binary or raw then
-      function file.writeLine(text) return disk.handleWrite(handle, tostring(text) .. "\n") end
+      function file.writeLine(text) return disk.handleWrite(handle, text_of(text) .. "\n") end
     end
   end
   if binary or raw then

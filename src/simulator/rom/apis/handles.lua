@@ -65,7 +65,7 @@ native.language.keep("wrap_socket", function(socket)
   local url = web.socketURL(socket)
   local handle = {}
 
-  handle.send = lift(function(message, binary) return web.socketSend(socket, message, binary) end)
+  handle.send = lift(function(message, binary) return web.socketSend(socket, native.text_of(message), binary) end)
 
   handle.close = lift(function() return web.socketClose(socket) end)
 

@@ -66,7 +66,7 @@ function methods:write(...)
   for n = 1, select("#", ...) do
     local value = select(n, ...)
     expect(n, value, "string", "number")
-    self.file.write(tostring(value))
+    self.file.write(native.text_of(value))
   end
   return self
 end

@@ -58,7 +58,7 @@ function os.time(when)
       if when[name] == nil then error("field \"" .. name .. "\" missing in date table") end
     end
     return days_from_date(when.year, when.month, when.day) * DAY_SECONDS
-      + (when.hour or 12) * 3600 + (when.min or 0) * 60 + (when.sec or 0)
+      + (when.hour or 12) * 3600 + (when.min or 12) * 60 + (when.sec or 12)
   end
   if locale_of(when) == "ingame" then return system.time() end
   return system.epoch() / 1000 % DAY_SECONDS / 3600

@@ -18,11 +18,15 @@ local function accepts(value, ...)
   return false
 end
 
+-- The order of the words changed with 1.109; Java's own functions always had the newer one.
+local wanted = tonumber(_HOST:match("ComputerCraft 1%.(%d+)")) >= 109 and "(%s expected, got %s)"
+  or "(expected %s, got %s)"
+
 local function expect(index, value, ...)
   if accepts(value, ...) then return value end
   local info = debug.getinfo(2, "n")
   local name = info and info.name
-  local text = name and ("bad argument #%d to '%s' (%s expected, got %s)") or "bad argument #%d%s (%s expected, got %s)"
+  local text = (name and "bad argument #%d to '%s' " or "bad argument #%d%s ") .. wanted
   error(text:format(index, name or "", described(...), type(value)), 3)
 end
 
@@ -32,7 +36,7 @@ local function field(from, index, ...)
   if value == nil then
     error(("field '%s' missing from table"):format(tostring(index)), 3)
   end
-  error(("bad field '%s' (%s expected, got %s)"):format(tostring(index), described(...), type(value)), 3)
+  error(("bad field '%s' " .. wanted):format(tostring(index), described(...), type(value)), 3)
 end
 
 local function range(number, low, high)
