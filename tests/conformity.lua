@@ -1,0 +1,965 @@
+--- Checks of how a computer behaves, for any ComputerCraft: the game, an emulator, the simulated computer.
+--
+-- Run it as a program: `conformity`, or `conformity ws://host:port` with a WebSocket server that sends back what it
+-- gets and closes with code 4001 and reason "bye" when it gets "close". It prints `ok N name` or
+-- `not ok N name: got ...` for each check and `N checks, M failed` at the end, and writes the same to
+-- `/conformity.txt`. What differs between versions is expected by the version that `_HOST` names; what CraftOS-PC is
+-- known to do otherwise is expected of it by `on_emulator`.
+-- luacheck: std +lua53, globals conformity_global
+
+local url = ...
+
+---------------------------------------------------------------- what it runs on
+
+local major, minor, patch = _HOST:match("ComputerCraft (%d+)%.(%d+)%.?(%d*)")
+local version = tonumber(major) * 1e6 + tonumber(minor) * 1e3 + (tonumber(patch) or 0)
+
+--- Whether the game is this version or a later one.
+local function since(a, b, c) return version >= a * 1e6 + b * 1e3 + (c or 0) end
+
+local emulator = _HOST:find("CraftOS-PC", 1, true) ~= nil
+
+---------------------------------------------------------------- reporting
+
+local report = assert(fs.open("/conformity.txt", "w"))
+local count, failed = 0, 0
+
+local function say(line)
+  print(line)
+  report.writeLine(line)
+  report.flush()
+end
+
+--- All values as one line of text.
+local function show(...)
+  local values = table.pack(...)
+  for n = 1, values.n do values[n] = tostring(values[n]) end
+  return (table.concat(values, " "):gsub("[%c\127-\255]", function(c) return ("\\%d"):format(c:byte()) end))
+end
+
+--- Runs a check. `wanted` is the text of all values that `run` returns, or a function that judges that text.
+local function check(name, wanted, run)
+  count = count + 1
+  local got = show(select(2, pcall(function() return show(run()) end)))
+  local good
+  if type(wanted) == "function" then good = wanted(got) else good = got == wanted end
+  if good then
+    say(("ok %d %s"):format(count, name))
+  else
+    failed = failed + 1
+    say(("not ok %d %s: got %s"):format(count, name, got))
+  end
+end
+
+--- Judges a text by a pattern for all of it.
+local function like(pattern)
+  return function(text) return text:find("^" .. pattern .. "$") ~= nil end
+end
+
+--- The first of two where the version is at least this; else the second.
+local function from(a, b, now, before)
+  if since(a, b) then return now end
+  return before
+end
+
+--- What CraftOS-PC does, and what the game does.
+local function on_emulator(its, the_games)
+  if emulator then return its end
+  return the_games
+end
+
+--- What `pcall` gives, with the error's place (`file:line: `, or `pcall: ` before 1.90) taken off.
+local function try(f, ...)
+  local results = table.pack(pcall(f, ...))
+  if not results[1] and type(results[2]) == "string" then
+    results[2] = results[2]:gsub("^[^ ]-:%d+: ", ""):gsub("^pcall: ", "")
+  end
+  return table.unpack(results, 1, results.n)
+end
+
+local function write_file(path, text)
+  local file = assert(fs.open(path, "wb"))
+  file.write(text)
+  file.close()
+end
+
+local function read_file(path)
+  local file = assert(fs.open(path, "rb"))
+  local text = file.readAll() or ""
+  file.close()
+  return text
+end
+
+local home = "/conformity-files"
+fs.delete(home)
+fs.makeDir(home)
+
+---------------------------------------------------------------- the language
+
+check("the language's version", from(1, 109, "Lua 5.2", "Lua 5.1"), function() return _VERSION end)
+
+check("load takes a name and an environment", "3 x:1: boom", function()
+  local f = load("return y", "=x", "t", { y = 3 })
+  local g = load("error('boom')", "=x")
+  return f(), select(2, pcall(g))
+end)
+
+check("load minds the mode since 1.109", from(1, 109, "nil", "function"), function()
+  return type((load("return 1", "=x", "b")))
+end)
+
+-- With its limits set to the game's, CraftOS-PC fails here.
+check("load takes a function that gives the parts", on_emulator(like(".*"), "42"), function()
+  local parts = { "return ", "4", "2" }
+  return load(function() return table.remove(parts, 1) end)()
+end)
+
+check("a syntax error names chunk and line",
+  like("nil x:2: .+"), function() return load("local a = 1\nlocal = 2", "=x") end)
+
+check("an error in a program names its file and line", like("/?conformity%.lua:%d+: boom"), function()
+  return select(2, pcall(function() error("boom") end))
+end)
+
+check("an error of level 0 names no place", "false boom", function() return pcall(error, "boom", 0) end)
+
+check("an error may be any value", "false true nil", function()
+  local value = {}
+  local ok, got = pcall(error, value)
+  return ok, got == value, select(2, pcall(error))
+end)
+
+check("a program can yield within pcall", "true woken", function()
+  return pcall(function()
+    os.queueEvent("conformity")
+    os.pullEvent("conformity")
+    return "woken"
+  end)
+end)
+
+check("a program can yield within an iterator and a metamethod", "1 2 3", function()
+  local add = setmetatable({}, { __add = function(_, n)
+    os.queueEvent("conformity")
+    os.pullEvent("conformity")
+    return n + 1
+  end })
+  local got = {}
+  for n in coroutine.wrap(function() coroutine.yield(1) coroutine.yield(2) end) do got[#got + 1] = n end
+  return got[1], got[2], add + 2
+end)
+
+check("xpcall takes arguments since 1.109", from(1, 109, "false E:a", like("false .+")), function()
+  return xpcall(function(text) error(text, 0) end, function(problem) return "E:" .. problem end, "a")
+end)
+
+check("the handler of xpcall sees the stack of the error", "true", function()
+  local function failing_function() error("x") end
+  local _, trace = xpcall(function() failing_function() end, debug.traceback)
+  return trace:find("failing_function", 1, true) ~= nil
+end)
+
+check("coroutines end, die and tell so",
+  "suspended true 1 suspended true dead false cannot resume dead coroutine", function()
+  local thread = coroutine.create(function() coroutine.yield(1) end)
+  local before = coroutine.status(thread)
+  local ok, value = coroutine.resume(thread)
+  local between = coroutine.status(thread)
+  local again = coroutine.resume(thread)
+  return before, ok, value, between, again, coroutine.status(thread), coroutine.resume(thread)
+end)
+
+check("coroutine.running tells whether it is the main one since 1.109",
+  from(1, 109, "thread false", "thread nil"), function()
+  local thread, main = coroutine.running()
+  return type(thread), main
+end)
+
+check("whole numbers are written in full", on_emulator("9.007199254741e+15 1e+15 -3 0.1",
+  "9007199254740992 1000000000000000 -3 0.1"), function() return 2 ^ 53, 1e15, -3, 0.1 end)
+
+check("odd numbers", "inf -inf nan 1e+100", function() return 1 / 0, -1 / 0, (tostring(0 / 0):gsub("-", "")), 1e100 end)
+
+check("tonumber reads bases, hexadecimals and spaces", "255 255 10 nil nil", function()
+  return tonumber("ff", 16), tonumber("0xff"), tonumber(" 10 "), tonumber("1x"), tonumber("")
+end)
+
+check("string.format", "3 003 ff 1.50 a  |  b \"q\\\"\\\\10\"", function()
+  return ("%d %03d %x %.2f %-3s|%3s %q"):format(3, 3, 255, 1.5, "a", "b", "q\"\n")
+end)
+
+check("patterns", "b c a-b-c x=1 %d", function()
+  local _, _, first, second = ("a b c"):find("(%a) (%a)$")
+  return first, second, (("a b c"):gsub(" ", "-")), (("k"):gsub("k", { k = "x=1" })), "%d"
+end)
+
+check("balanced and frontier patterns", "(b(c)) THE", function()
+  return ("a(b(c))d"):match("%b()"), ("THE (quick) fox"):match("%f[%a]%a+")
+end)
+
+check("table.pack, table.unpack and unpack keep nils", "3 nil 2 nil", function()
+  local packed = table.pack(nil, 2, nil)
+  return packed.n, table.unpack(packed, 1, packed.n)
+end)
+
+check("unpack and loadstring are there", "1 2 7", function()
+  local a, b = unpack({ 1, 2 })
+  return a, b, loadstring("return 7")()
+end)
+
+check("bit32 and bit", "8 14 6 4294967295 1 1", function()
+  return bit32.band(12, 10), bit32.bor(12, 10), bit32.bxor(12, 10), bit32.bnot(0), bit32.rshift(2, 1), bit.band(3, 5)
+end)
+
+check("utf8", "\\195\\169\\226\\130\\172 2 233 8364", function()
+  local text = utf8.char(233, 8364)
+  return text, utf8.len(text), utf8.codepoint(text, 1, -1)
+end)
+
+check("string.pack came with 1.91", from(1, 91, "\\1\\2 258", "nil"), function()
+  if not string.pack then return nil end
+  return string.pack(">I2", 258), (string.unpack(">I2", "\1\2"))
+end)
+
+check("table.move came with 1.109", from(1, 109, "function", "nil"), function() return type(table.move) end)
+
+check("there is goto since 1.109", from(1, 109, "2", like(".+")), function()
+  local f = load("do goto over end do return 1 end ::over:: return 2")
+  return f and f()
+end)
+
+check("nothing reaches the machine outside", "nil nil nil nil nil", function()
+  return os.exit, os.execute, os.getenv, io.popen, package and package.loadlib
+end)
+
+check("there is no collectgarbage", on_emulator("function", "nil"), function() return type(collectgarbage) end)
+
+check("setfenv and getfenv change what a function sees", "given given", function()
+  local f = loadstring("return conformity_global")
+  setfenv(f, { conformity_global = "given" })
+  return f(), getfenv(f).conformity_global
+end)
+
+check("a program has globals of its own", "mine nil", function()
+  conformity_global = "mine"
+  return conformity_global, _G.conformity_global
+end)
+
+check("a stack overflow is an error", like("false .*stack overflow.*"), function()
+  local function deeper() return 1 + deeper() end
+  local ok, problem = pcall(deeper)
+  return ok, tostring(problem):sub(1, 200)
+end)
+
+---------------------------------------------------------------- errors of the game's functions
+
+check("a wrong argument is told with its number and types", on_emulator(
+  "false bad argument #1 (expected number, got string)", "false bad argument #1 (number expected, got string)"
+), function()
+  return try(function() os.startTimer("x") end)
+end)
+
+check("a missing argument is nil", on_emulator(
+  "false bad argument #1 (expected number, got no value)", "false bad argument #1 (number expected, got nil)"
+), function()
+  return try(function() os.startTimer() end)
+end)
+
+check("an infinite number is refused",
+  on_emulator("true", "false bad argument #1 (number expected, got inf)"), function()
+  local ok, problem = try(function() os.startTimer(1 / 0) end)
+  if ok then return ok end
+  return ok, problem
+end)
+
+check("such an error has the caller's place", like("/?conformity%.lua:%d+: bad argument.*"), function()
+  return select(2, pcall(function()
+    os.startTimer("x")
+    return 1
+  end))
+end)
+
+---------------------------------------------------------------- the terminal
+
+check("a terminal has the size of its kind", function(text)
+  if turtle then return text == "39 13" or text == "39 12" end
+  if pocket then return text == "26 20" or text == "26 19" end
+  return text == "51 19" or text == "51 18" or emulator
+end, function() return term.getSize() end)
+
+check("the native terminal gives no lines back", "nil", function() return term.native().getLine end)
+
+check("a program's own terminal gives none either", function(text)
+  -- Before, a tab's window was given as it is.
+  return text == "nil" or not (since(1, 104) or minor == "101" and tonumber(patch) >= 3)
+end, function() return term.current().getLine end)
+
+check("a window gives its lines back", "abcde eeeee fffff", function()
+  local w = window.create(term.native(), 1, 1, 5, 2, false)
+  w.setTextColour(colours.red)
+  w.write("abcdefg")
+  return w.getLine(1)
+end)
+
+check("a window's line that it has not is an error", "false Line is out of range.", function()
+  local w = window.create(term.native(), 1, 1, 5, 2, false)
+  return try(w.getLine, 3)
+end)
+
+check("what is written in a window is clipped, and moves the cursor", "-1 2 4 2  bc", function()
+  local w = window.create(term.native(), 1, 1, 3, 2, false)
+  w.setCursorPos(-1, 2)
+  local x, y = w.getCursorPos()
+  w.write("zzabc")
+  local after, row = w.getCursorPos()
+  return x, y, after, row, " " .. (w.getLine(2)):sub(2)
+end)
+
+check("blit takes three strings of one length", "   xy 00012 fffab false Arguments must be the same length", function()
+  local w = window.create(term.native(), 1, 1, 5, 1, false)
+  w.setCursorPos(4, 1)
+  w.blit("xyz", "123", "abc")
+  local text, fore, back = w.getLine(1)
+  return text, fore, back, try(w.blit, "ab", "1", "1")
+end)
+
+check("print goes to the terminal redirected to, and back", "inside     ", function()
+  local w = window.create(term.native(), 1, 1, 11, 3, false)
+  local old = term.redirect(w)
+  print("inside")
+  term.redirect(old)
+  return (w.getLine(1))
+end)
+
+check("print wraps words, scrolls and counts lines", "3 four  ", function()
+  local w = window.create(term.native(), 1, 1, 6, 3, false)
+  local old = term.redirect(w)
+  local lines = print("one two three four")
+  term.redirect(old)
+  return lines - 1, (w.getLine(2))
+end)
+
+check("a long word is cut", "abcdef ghi   ", function()
+  local w = window.create(term.native(), 1, 1, 6, 3, false)
+  local old = term.redirect(w)
+  write("abcdefghi")
+  term.redirect(old)
+  return (w.getLine(1)), (w.getLine(2))
+end)
+
+check("term itself is no target", like("false term is not a recommended redirect target, try term.current%(%) instead"),
+  function() return try(term.redirect, term) end)
+
+check("scrolling brings blank lines", "b  |   ", function()
+  local w = window.create(term.native(), 1, 1, 3, 2, false)
+  w.write("a")
+  w.setCursorPos(1, 2)
+  w.write("b")
+  w.scroll(1)
+  return (w.getLine(1)) .. "|" .. (w.getLine(2))
+end)
+
+check("colours are powers of two", "1 16384 32768 16384 1", function()
+  return colours.white, colours.red, colours.black, colors.red, colours.combine(colours.white)
+end)
+
+check("the palette at the start", "204 76 76", function()
+  local r, g, b = term.nativePaletteColour(colours.red)
+  return math.floor(r * 255 + 0.5), math.floor(g * 255 + 0.5), math.floor(b * 255 + 0.5)
+end)
+
+check("a palette colour can be set", "1 2 3", function()
+  local w = window.create(term.native(), 1, 1, 3, 2, false)
+  w.setPaletteColour(colours.red, 0x010203)
+  local r, g, b = w.getPaletteColour(colours.red)
+  return math.floor(r * 255 + 0.5), math.floor(g * 255 + 0.5), math.floor(b * 255 + 0.5)
+end)
+
+check("a colour out of range is refused",
+  on_emulator("true", "false"), function() return (try(term.native().setTextColour, 0)) end)
+
+check("windows tell whether they are visible since 1.94", from(1, 94, "false true", "nil"), function()
+  local w = window.create(term.native(), 1, 1, 3, 2, false)
+  if not w.isVisible then return nil end
+  local hidden = w.isVisible()
+  return hidden, window.create(w, 1, 1, 1, 1).isVisible()
+end)
+
+---------------------------------------------------------------- events and timers
+
+check("an event carries its arguments", "conformity 1 nil x true", function()
+  os.queueEvent("conformity", 1, nil, "x", true)
+  return os.pullEvent("conformity")
+end)
+
+-- With its limits set to the game's, CraftOS-PC copies too, and writes a function as text.
+check("an event's tables are copies, and functions are lost", on_emulator(like("%a+ 1 %a+"), "false 1 nil"), function()
+  local sent = { a = { 1 }, f = print }
+  os.queueEvent("conformity", sent)
+  local _, got = os.pullEvent("conformity")
+  return got == sent, got.a[1], got.f and type(got.f)
+end)
+
+check("the queue holds 256 events and drops the newest", on_emulator("300 300", "256 256"), function()
+  os.queueEvent("conformity_start")
+  os.pullEvent("conformity_start")
+  for n = 1, 300 do os.queueEvent("conformity", n) end
+  local seen, last = 0, 0
+  local timer
+  while true do
+    local event, n = os.pullEvent()
+    timer = timer or os.startTimer(0.2)
+    if event == "conformity" then
+      seen, last = seen + 1, n
+    elseif event == "timer" and n == timer then
+      return seen, last
+    end
+  end
+end)
+
+check("a filter lets only its event through", "wanted 2", function()
+  os.queueEvent("other", 1)
+  os.queueEvent("wanted", 2)
+  return os.pullEvent("wanted")
+end)
+
+check("events come in the order in which they were queued", "a b c", function()
+  for _, name in ipairs { "a", "b", "c" } do os.queueEvent("conformity_" .. name) end
+  local order = {}
+  while #order < 3 do
+    local name = os.pullEvent():match("^conformity_(%l)$")
+    if name then order[#order + 1] = name end
+  end
+  return table.unpack(order)
+end)
+
+check("terminate ends pullEvent and passes pullEventRaw", "false Terminated terminate", function()
+  local thread = coroutine.create(function() return pcall(os.pullEvent, "x") end)
+  coroutine.resume(thread)
+  local _, ok, problem = coroutine.resume(thread, "terminate")
+  local raw = coroutine.create(function() return os.pullEventRaw() end)
+  coroutine.resume(raw)
+  return ok, problem, select(2, coroutine.resume(raw, "terminate"))
+end)
+
+check("a coroutine's yield names the event that it waits for", "true wanted", function()
+  return coroutine.resume(coroutine.create(function() os.pullEvent("wanted") end))
+end)
+
+check("a timer fires with its number", "timer true", function()
+  local timer = os.startTimer(0.05)
+  local event, id
+  repeat event, id = os.pullEvent("timer") until id == timer
+  return event, id == timer
+end)
+
+check("timers fire in the order of their times", "2 1", function()
+  local late, early = os.startTimer(0.3), os.startTimer(0.1)
+  local order = {}
+  while #order < 2 do
+    local _, id = os.pullEvent("timer")
+    if id == late then order[#order + 1] = 1 elseif id == early then order[#order + 1] = 2 end
+  end
+  return table.unpack(order)
+end)
+
+check("a cancelled timer does not fire", "false", function()
+  local cancelled, other = os.startTimer(0.05), os.startTimer(0.2)
+  os.cancelTimer(cancelled)
+  local fired = false
+  while true do
+    local _, id = os.pullEvent("timer")
+    if id == cancelled then fired = true end
+    if id == other then return fired end
+  end
+end)
+
+check("sleeping takes whole ticks", on_emulator(like("%a+ true"), "true true"), function()
+  sleep(0)
+  local start = os.clock()
+  sleep(0)
+  local first = os.clock() - start
+  sleep(0.12)
+  return first > 0.04, os.clock() - start - first > 0.09
+end)
+
+check("an event that is queued waits for no tick", "true", function()
+  sleep(0)
+  local start = os.epoch("utc")
+  for _ = 1, 20 do
+    os.queueEvent("conformity")
+    os.pullEvent("conformity")
+  end
+  return os.epoch("utc") - start < 900
+end)
+
+check("an alarm's hour is from 0 to 24", "false Number out of range", function() return try(os.setAlarm, 24) end)
+
+check("parallel.waitForAny tells which ended first", "2", function()
+  return parallel.waitForAny(function() sleep(1) end, function() sleep(0.05) end)
+end)
+
+check("parallel.waitForAll waits for all", "3", function()
+  local n = 0
+  local function add()
+    sleep(0.05)
+    n = n + 1
+  end
+  parallel.waitForAll(add, add, add)
+  return n
+end)
+
+check("parallel passes an error on", "false child", function()
+  local ok, problem = pcall(parallel.waitForAny, function() error("child", 0) end, function() sleep(1) end)
+  return ok, type(problem) == "table" and problem.message or problem
+end)
+
+---------------------------------------------------------------- files
+
+check("what keeps a file from opening is returned", "nil /no/such: No such file nil /rom/x: Access denied", function()
+  local file, why = fs.open("/no/such", "r")
+  return file, why, fs.open("/rom/x", "w")
+end)
+
+check("a folder can't be opened", from(1, 109, "nil /rom: Not a file", "nil /rom: No such file"), function()
+  return fs.open("/rom", "r")
+end)
+
+check("a folder can't be written",
+  "nil " .. home .. ": Cannot write to directory", function() return fs.open(home, "w") end)
+
+check("a mode that there is not is an error",
+  on_emulator("false q: Unsupported mode", "false Unsupported mode"),
+  function() return try(fs.open, home .. "/x", "q") end)
+
+check("a file is written, added to and read", "one two nil 8", function()
+  local path = home .. "/a/b.txt"
+  local file = fs.open(path, "w")
+  file.writeLine("one")
+  file.close()
+  file = fs.open(path, "a")
+  file.write("two")
+  file.flush()
+  file.close()
+  file = fs.open(path, "r")
+  local first, second, third = file.readLine(), file.readLine(), file.readLine()
+  file.close()
+  return first, second, third, fs.getSize(path) + 1
+end)
+
+check("binary files keep every byte", "256 true", function()
+  local bytes = {}
+  for n = 0, 255 do bytes[n + 1] = string.char(n) end
+  local all = table.concat(bytes)
+  write_file(home .. "/bytes", all)
+  local got = read_file(home .. "/bytes")
+  return #got, got == all
+end)
+
+check("text files are transcoded before 1.109", from(1, 109, "\\233", "\\195\\169"), function()
+  local file = fs.open(home .. "/text", "w")
+  file.write("\233")
+  file.close()
+  return read_file(home .. "/text")
+end)
+
+check("binary files are read by byte, by count and from any place", "104 el l 3 lo nil 0 hello", function()
+  write_file(home .. "/seek", "hello")
+  local file = fs.open(home .. "/seek", "rb")
+  local byte, two, one = file.read(), file.read(2), file.read(1)
+  local place = file.seek("set", 3)
+  local rest, ended = file.read(9), file.read()
+  local start = file.seek("set", 0)
+  local all = file.readAll()
+  file.close()
+  return byte, two, one, place, rest, ended, start, all
+end)
+
+check("text files are read by character", "h el lo nil", function()
+  local file = fs.open(home .. "/seek", "r")
+  local one, two, rest, ended = file.read(), file.read(2), file.readAll(), file.readLine()
+  file.close()
+  return one, two, rest, ended
+end)
+
+check("a closed file can't be used", "false attempt to use a closed file", function()
+  local file = fs.open(home .. "/closed", "w")
+  file.close()
+  return try(file.write, "x")
+end)
+
+check("r+ came with 1.109", from(1, 109, "hEllo", "false"), function()
+  if not since(1, 109) then return (pcall(fs.open, home .. "/seek", "r+")) end
+  local file = fs.open(home .. "/seek", "r+")
+  file.seek("set", 1)
+  file.write("E")
+  file.close()
+  return read_file(home .. "/seek")
+end)
+
+check("paths are combined and taken apart", "a/c b.txt a/b  /", function()
+  return fs.combine("a/b", "../c"), fs.getName("a/b.txt"), fs.getDir("a/b/c"), fs.combine("", ""), "/"
+end)
+
+check("a path can't leave the computer", "false", function() return (pcall(fs.list, "../..")) end)
+
+check("what fs throws names the path", "false /nope: No such file false /nope: No such file", function()
+  local ok, problem = try(fs.list, "nope")
+  return ok, problem:gsub("Not a directory", "No such file"), try(fs.getSize, "nope")
+end)
+
+check("/rom is read-only", "true false false /rom/x: Access denied", function()
+  return fs.isReadOnly("/rom"), fs.isReadOnly("/"), try(fs.makeDir, "/rom/x")
+end)
+
+check("a folder over a file is refused", "false " .. home .. "/seek: File exists", function()
+  return try(fs.makeDir, home .. "/seek")
+end)
+
+check("deleting what is not there is no error", "true", function() return (pcall(fs.delete, home .. "/nope")) end)
+
+check("moving onto a file is refused, without the path", "false File exists", function()
+  write_file(home .. "/m1", "1")
+  write_file(home .. "/m2", "2")
+  return try(fs.move, home .. "/m1", home .. "/m2")
+end)
+
+check("copying onto a file is refused", like("false .*File exists"), function()
+  return try(fs.copy, home .. "/m1", home .. "/m2")
+end)
+
+check("a folder can't be copied into itself", like("false .*Can't copy a directory inside itself"), function()
+  return try(fs.copy, home, home .. "/inside/itself")
+end)
+
+check("a file's folder is made with it; moves and copies take all", "true true false 1", function()
+  write_file(home .. "/d/e/f", "1")
+  fs.copy(home .. "/d", home .. "/d2")
+  fs.move(home .. "/d/e", home .. "/d3")
+  return fs.exists(home .. "/d2/e/f"), fs.exists(home .. "/d3/f"), fs.exists(home .. "/d/e"), read_file(home .. "/d3/f")
+end)
+
+check("lists are sorted and hold names", "a b c", function()
+  for _, name in ipairs { "c", "a", "b" } do write_file(home .. "/sorted/" .. name, "") end
+  return table.concat(fs.list(home .. "/sorted"), " ")
+end)
+
+check("find takes a star", "conformity-files/sorted/a", function()
+  return table.concat(fs.find(home .. "/sort*/a"), " ")
+end)
+
+check("attributes tell size and kind", "5 false number true", function()
+  local file, folder = fs.attributes(home .. "/seek"), fs.attributes(home)
+  return file.size, file.isDir, type(file.modified or file.modification), folder.isDir
+end)
+
+check("a file costs at least 500 bytes", on_emulator(like("%-?%d+"), "500"), function()
+  local before = fs.getFreeSpace("/")
+  write_file(home .. "/cost", "1")
+  return before - fs.getFreeSpace("/")
+end)
+
+check("a full disk says so", on_emulator("true", like("false .*Out of space.*")), function()
+  if emulator then return true end
+  local path = home .. "/full"
+  local file = fs.open(path, "wb")
+  local ok, problem = pcall(function()
+    local piece = ("x"):rep(100000)
+    for _ = 1, 11 do
+      file.write(piece)
+      file.flush()
+    end
+    file.close()
+  end)
+  pcall(file.close)
+  fs.delete(path)
+  return ok, problem
+end)
+
+check("the drives", on_emulator("hdd rom hdd", "hdd rom nil"), function()
+  return fs.getDrive("/"), fs.getDrive("/rom"), (fs.getDrive("/nope"))
+end)
+
+check("numbers are written as Lua writes them since 1.105", from(1, 105, "1 1.5 -20", "1.0 1.5 -20.0"), function()
+  local file = fs.open(home .. "/numbers", "w")
+  for n, number in ipairs { 1, 1.5, -20 } do
+    if n > 1 then file.write(" ") end
+    file.write(number)
+  end
+  file.close()
+  return read_file(home .. "/numbers")
+end)
+
+check("io reads and writes", from(1, 105, "a1 b nil file closed file", "a1.0 b nil file closed file"), function()
+  local path = home .. "/io"
+  local file = io.open(path, "w")
+  file:write("a", 1, "\nb")
+  file:close()
+  file = io.open(path)
+  local first, second, third, kind = file:read(), file:read("*l"), file:read(), io.type(file)
+  file:close()
+  return first, second, third, kind, io.type(file)
+end)
+
+---------------------------------------------------------------- time and identity
+
+check("dates are those of the calendar", "2023-11-14 22:13:20 1709208000", function()
+  return os.date("!%Y-%m-%d %H:%M:%S", 1700000000),
+    os.time { year = 2024, month = 2, day = 29, hour = 12, min = 0, sec = 0 }
+end)
+
+check("a date without hour, minute and second", on_emulator("1709208000", "1709208732"), function()
+  return os.time { year = 2024, month = 2, day = 29 }
+end)
+
+check("os.epoch counts milliseconds", "true true true", function()
+  return os.epoch("utc") > 1.6e12, os.epoch("utc") % 1 == 0, os.epoch("ingame") > 0
+end)
+
+check("the world has days and hours", "true true", function()
+  local hour = os.time()
+  return hour >= 0 and hour < 24, os.day() >= 0
+end)
+
+check("a computer has a number", "number true", function()
+  return type(os.getComputerID()), os.getComputerID() == os.computerID()
+end)
+
+check("a label is set, read and taken away", "conformity nil", function()
+  local before = os.getComputerLabel()
+  os.setComputerLabel("conformity")
+  local set = os.getComputerLabel()
+  os.setComputerLabel()
+  local none = os.getComputerLabel()
+  os.setComputerLabel(before)
+  return set, none
+end)
+
+---------------------------------------------------------------- values as text
+
+check("Lua values are written and read back", "1 true true 1.5", function()
+  local u = textutils.unserialise(textutils.serialise({ 1, "a\n\"", x = { y = true }, ["a b"] = 1.5 }))
+  return u[1], u[2] == "a\n\"", u.x.y, u["a b"]
+end)
+
+check("what can't be written is refused", "false Cannot serialize type function", function()
+  return try(textutils.serialise, { print })
+end)
+
+check("JSON of tables", "{} [1,2] {\"x\":2} true", function()
+  local json = textutils.serialiseJSON
+  return json({}), json({ 1, 2 }), json({ 1, x = 2 }):gsub("%[1%]", ""), json({ a = true }) == "{\"a\":true}"
+end)
+
+check("JSON keeps large whole numbers",
+  on_emulator("9.007199254741e+15", "9007199254740992"), function() return textutils.serialiseJSON(2 ^ 53) end)
+
+check("JSON escapes control characters since 1.91", from(1, 91, "\"a\\nb\"", "\"a\\\\10b\""), function()
+  return textutils.serialiseJSON("a\nb")
+end)
+
+check("JSON is read", "1 x true nil", function()
+  local t = textutils.unserialiseJSON("{\"a\":[1,\"x\",true,null]}")
+  return t.a[1], t.a[2], t.a[3], t.a[4]
+end)
+
+check("JSON's code points become UTF-8", "\\195\\169", function() return textutils.unserialiseJSON("\"\\u00e9\"") end)
+
+check("JSON that is none gives nil and why", like("nil .+"), function() return textutils.unserialiseJSON("{") end)
+
+check("URLs are encoded", "a+b%2F%3F", function() return textutils.urlEncode("a b/?") end)
+
+check("times of day are written", "1:30 PM 13:30", function()
+  return textutils.formatTime(13.5), textutils.formatTime(13.5, true)
+end)
+
+---------------------------------------------------------------- settings, keys, programs
+
+check("settings have definitions, defaults and types", "3 4 false 3", function()
+  settings.define("conformity.n", { type = "number", default = 3 })
+  local default = settings.get("conformity.n")
+  settings.set("conformity.n", 4)
+  local set = settings.get("conformity.n")
+  local refused = pcall(settings.set, "conformity.n", "x")
+  settings.unset("conformity.n")
+  local back = settings.get("conformity.n")
+  settings.undefine("conformity.n")
+  return default, set, refused, back
+end)
+
+-- Minecraft 1.12 numbers them as LWJGL 2 does, and so do emulators.
+check("keys have their numbers", since(1, 90) and not emulator and "257 65 290 enter" or "28 30 59 enter", function()
+  return keys.enter, keys.a, keys.f1, keys.getName(keys.enter)
+end)
+
+check("the shell's way of finding files", "conformity-files/x /rom/programs/list.lua true", function()
+  local dir = shell.dir()
+  shell.setDir(home)
+  local resolved = shell.resolve("x")
+  shell.setDir(dir)
+  return resolved, "/" .. shell.resolveProgram("list"), shell.getRunningProgram():find("conformity", 1, true) ~= nil
+end)
+
+check("shell.run tells whether a program ended well", "true false false", function()
+  write_file(home .. "/good.lua", "local a = ...")
+  write_file(home .. "/bad.lua", "error('x', 0)")
+  local hidden = window.create(term.current(), 1, 1, 10, 5, false)
+  local old = term.redirect(hidden)
+  local good, bad = shell.run(home .. "/good"), shell.run(home .. "/bad")
+  local none = shell.run(home .. "/nope")
+  term.redirect(old)
+  return good, bad, none
+end)
+
+check("a program gets its arguments and its name", "a b c d " .. home .. "/args", function()
+  write_file(home .. "/args.lua", "_G.conformity_args = table.concat({ ... }, ' ') .. ' ' .. arg[0]")
+  shell.run(home .. "/args a 'b c' \"d\"")
+  local got = _G.conformity_args
+  _G.conformity_args = nil
+  return (got:gsub("'", ""))
+end)
+
+check("shell.execute came with 1.88 and takes arguments as they are", "a b|c", function()
+  write_file(home .. "/args.lua", "_G.conformity_args = table.concat({ ... }, '|')")
+  shell.execute(home .. "/args", "a b", "c")
+  local got = _G.conformity_args
+  _G.conformity_args = nil
+  return got
+end)
+
+check("a program's modules are found beside it", "module true", function()
+  write_file(home .. "/sub/module.lua", "return { name = 'module' }")
+  write_file(home .. "/main.lua", "_G.conformity_args = require('sub.module').name")
+  shell.run(home .. "/main")
+  local got = _G.conformity_args
+  _G.conformity_args = nil
+  return got, require("cc.expect").expect ~= nil
+end)
+
+check("os.run shows an error and gives false", "false false", function()
+  local hidden = window.create(term.current(), 1, 1, 10, 5, false)
+  local old = term.redirect(hidden)
+  local bad, missing = os.run({}, home .. "/bad.lua"), os.run({}, home .. "/nope.lua")
+  term.redirect(old)
+  return bad, missing
+end)
+
+check("advanced computers have tabs", function(text) return text == tostring(term.isColour()) end, function()
+  return multishell ~= nil and shell.openTab ~= nil
+end)
+
+check("the versions of the game and its system", like("ComputerCraft %d+%.%d+.* CraftOS 1%.[89]"), function()
+  return _HOST, os.version()
+end)
+
+---------------------------------------------------------------- the world around
+
+check("a peripheral that is not there is nil", "nil nil nil false table", function()
+  return peripheral.getType("nope"), peripheral.wrap("nope"), peripheral.call("nope", "x"),
+    peripheral.isPresent("nope"), type(peripheral.getNames())
+end)
+
+check("redstone goes out at each side", "6 true false", function()
+  redstone.setOutput("back", true)
+  local on = redstone.getOutput("back")
+  redstone.setOutput("back", false)
+  return #redstone.getSides(), on, redstone.getOutput("back")
+end)
+
+check("a side that there is not is refused", "false", function() return (pcall(redstone.getInput, "inside")) end)
+
+if http then
+  check("a URL that is none is told at once", on_emulator(like("false .+ false .+"),
+    "false URL malformed false Invalid scheme 'http'"), function()
+    local ok, why = http.websocket("ws://a b")
+    return ok, why, http.websocket("http://127.0.0.1:1")
+  end)
+
+  -- 1.12.2 passes Java's own text on.
+  check("a port that nobody listens on", on_emulator(like("false .+"),
+    from(1, 90, "false Could not connect", like("false .+"))), function() return http.websocket("ws://127.0.0.1:1") end)
+
+  check("the same by event, with the URL as it was given", "websocket_failure ws://127.0.0.1:1 string", function()
+    http.websocketAsync("ws://127.0.0.1:1")
+    local event, to, why = os.pullEvent("websocket_failure")
+    return event, to, type(why)
+  end)
+end
+
+if http and url then
+  --- Opens a socket of its own. CraftOS-PC gives a slot back only a while after `close`.
+  local function open(name)
+    if emulator then sleep(1.2) end
+    return assert(http.websocket(url .. "#" .. name)), url .. "#" .. name
+  end
+
+  check("a message comes back, by an event with the exact URL", "websocket_message true hello false", function()
+    local socket, to = open("fragment")
+    socket.send("hello")
+    local event, of, text, binary = os.pullEvent("websocket_message")
+    socket.close()
+    return event, of == to, text, binary
+  end)
+
+  check("binary messages keep every byte", "256 true true", function()
+    local bytes = {}
+    for n = 0, 255 do bytes[n + 1] = string.char(n) end
+    local all = table.concat(bytes)
+    local socket = open("binary")
+    socket.send(all, true)
+    local got, binary = socket.receive(5)
+    socket.close()
+    return #got, got == all, binary
+  end)
+
+  check("text that is UTF-8 comes back", "\\195\\169", function()
+    local socket = open("utf8")
+    socket.send("\195\169")
+    local got = socket.receive(5)
+    socket.close()
+    return got
+  end)
+
+  check("a message may have 131072 bytes and no more", "131072 false", function()
+    local socket = open("long")
+    socket.send(("x"):rep(131072))
+    local got = socket.receive(5)
+    local ok = pcall(socket.send, ("x"):rep(131073))
+    socket.close()
+    return #got, ok
+  end)
+
+  check("receive gives up after its time", "nil", function()
+    local socket = open("timeout")
+    local got = socket.receive(0.2)
+    socket.close()
+    return got
+  end)
+
+  check("a server's close is told with reason and code", "true bye 4001", function()
+    local socket, to = open("close")
+    socket.send("close")
+    local _, of, reason, code = os.pullEvent("websocket_closed")
+    pcall(socket.close)
+    return of == to, reason, code
+  end)
+
+  check("a socket that was closed can't be used", like("false .*closed file"), function()
+    local socket = open("closed")
+    socket.close()
+    return pcall(socket.send, "x")
+  end)
+
+  check("a fifth socket is refused", like("false .*[Tt]oo many .*"), function()
+    local sockets = {}
+    for n = 1, 4 do sockets[n] = open("number" .. n) end
+    local results = table.pack(pcall(http.websocket, url .. "#5"))
+    for n = 1, 4 do sockets[n].close() end
+    return results[1] and results[2], results[results.n]
+  end)
+end
+
+---------------------------------------------------------------- the end
+
+fs.delete(home)
+say(("%d checks, %d failed"):format(count, failed))
+report.close()
