@@ -76,6 +76,10 @@ struct Simulate {
     /// The token that the bridge wants, if it wants one
     #[arg(long)]
     token: Option<String>,
+
+    /// Draw their screens in this terminal, and take keys
+    #[arg(long)]
+    show: bool,
 }
 
 impl From<Simulate> for Simulation {
@@ -88,6 +92,7 @@ impl From<Simulate> for Simulation {
             label: line.label,
             url: line.url,
             token: line.token,
+            show: line.show,
         }
     }
 }

@@ -117,3 +117,15 @@ async fn an_agent_is_terminated_and_its_computer_typed_at() {
         .await;
     simulate.quit().await;
 }
+
+#[test]
+fn without_a_terminal_there_is_nothing_to_show_the_screen_in() {
+    let refused = std::process::Command::new(env!("CARGO_BIN_EXE_mcp-bridge"))
+        .args(["simulate", "--show"])
+        .stdin(Stdio::null())
+        .output()
+        .unwrap();
+    assert_eq!(refused.status.code(), Some(1));
+    let problem = String::from_utf8_lossy(&refused.stderr);
+    assert!(problem.contains("--show needs a terminal"), "{problem}");
+}

@@ -1,6 +1,8 @@
 //! `mcp-bridge simulate`: computers without the game, which run the real agent and link to a bridge.
 
 mod controls;
+mod player;
+mod view;
 
 use std::{process::ExitCode, sync::Arc};
 
@@ -34,6 +36,8 @@ pub struct Simulation {
     pub url: String,
     /// The token that the bridge wants, if it wants one.
     pub token: Option<String>,
+    /// Whether to draw their screens in this terminal and take keys.
+    pub show: bool,
 }
 
 /// Runs the computers, shows what their screens say, and ends when all their agents have, or at Ctrl+C.
@@ -63,10 +67,15 @@ async fn simulate(simulation: &Simulation) -> anyhow::Result<()> {
         signals.next().await;
     };
     tokio::select! {
-        () = leaving => {}
-        () = watch_and_obey(&world) => {}
+        () = leaving => Ok(()),
+        ended = async {
+            if simulation.show {
+                return player::play(&world).await;
+            }
+            watch_and_obey(&world).await;
+            Ok(())
+        } => ended,
     }
-    Ok(())
 }
 
 /// Shows what the screens say and does what is asked on standard input, until `quit`; or, when nothing more can be

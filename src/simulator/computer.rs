@@ -238,7 +238,7 @@ impl Computer {
 
     /// Pastes text: its first line, up to 512 characters, as the game does.
     pub fn paste(&self, text: &str) {
-        let line = text.lines().next().unwrap_or_default();
+        let line = text.split(['\r', '\n']).next().unwrap_or_default();
         let line: String = line.chars().take(PASTE_LIMIT).collect();
         if !line.is_empty() {
             self.queue_event("paste", &[Argument::Text(game_text(&line))]);
