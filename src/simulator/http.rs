@@ -10,6 +10,7 @@ use hyper::header::{HOST, HeaderName, HeaderValue, LOCATION, USER_AGENT};
 use hyper::{Method, Request};
 use hyper_util::rt::TokioIo;
 use tokio::net::TcpStream;
+use tokio::sync::Semaphore;
 
 use super::address::{Address, Scheme};
 use super::events::{Event, Events, Value};
@@ -17,6 +18,9 @@ use super::options::{HttpRules, Version};
 
 /// The game's `max_download`: 16 MiB.
 const DOWNLOAD_LIMIT: usize = 16 << 20;
+
+/// The game's `max_requests`: so many are under way at once.
+const REQUEST_LIMIT: usize = 16;
 
 /// How often a redirection is followed.
 const REDIRECTS: usize = 16;
@@ -43,16 +47,28 @@ pub(super) struct HttpResponse {
     pub(super) body: Vec<u8>,
 }
 
+/// The requests of one run of a computer that are under way; the others wait for their turn.
+#[derive(Debug, Clone)]
+pub(super) struct Requests(Arc<Semaphore>);
+
+impl Default for Requests {
+    fn default() -> Self {
+        Requests(Arc::new(Semaphore::new(REQUEST_LIMIT)))
+    }
+}
+
 /// Makes a request in the background; `http_success` or `http_failure` tells how it went.
 pub(super) fn request(
     runtime: &tokio::runtime::Handle,
     events: &Arc<Events>,
+    requests: &Requests,
     rules: HttpRules,
     version: Version,
     request: HttpRequest,
 ) {
-    let events = Arc::clone(events);
+    let (events, turns) = (Arc::clone(events), Arc::clone(&requests.0));
     runtime.spawn(async move {
+        let _turn = turns.acquire_owned().await;
         let answer = tokio::time::timeout(request.timeout, follow(&request, rules, &version)).await;
         let url = Value::from(request.url.as_str());
         events.push(

@@ -1,5 +1,7 @@
 //! Requests of a simulated computer, against a real server on a free port.
 
+use std::sync::Arc;
+use std::sync::atomic::{AtomicUsize, Ordering};
 use std::time::Duration;
 
 use axum::Router;
@@ -11,6 +13,23 @@ use crate::simulator::{Computer, ComputerOptions, ProgramState};
 
 const PATIENCE: Duration = Duration::from_secs(20);
 
+/// Counts the requests that are answered together: all of them, once no more come.
+#[derive(Clone, Default)]
+struct Together(Arc<AtomicUsize>);
+
+impl Together {
+    async fn arrive(self) -> String {
+        self.0.fetch_add(1, Ordering::SeqCst);
+        let mut seen = 0;
+        // Others have come while this one waited: it waits on.
+        while seen != self.0.load(Ordering::SeqCst) {
+            seen = self.0.load(Ordering::SeqCst);
+            tokio::time::sleep(Duration::from_millis(300)).await;
+        }
+        seen.to_string()
+    }
+}
+
 /// Runs a program with the URL of a small server as its argument; what it said and its screen.
 async fn run(source: &str) -> (Vec<String>, Vec<String>) {
     let agent = |headers: HeaderMap| async move {
@@ -19,6 +38,7 @@ async fn run(source: &str) -> (Vec<String>, Vec<String>) {
             .and_then(|value| value.to_str().ok());
         agent.unwrap_or_default().to_owned()
     };
+    let together = Together::default();
     let routes = Router::new()
         .route(
             "/hello.lua",
@@ -31,7 +51,8 @@ async fn run(source: &str) -> (Vec<String>, Vec<String>) {
             get(|| async { (StatusCode::INTERNAL_SERVER_ERROR, "why") }),
         )
         .route("/echo", post(|body: String| async move { body }))
-        .route("/slow", get(std::future::pending::<()>));
+        .route("/slow", get(std::future::pending::<()>))
+        .route("/together", get(move || together.clone().arrive()));
     let listener = tokio::net::TcpListener::bind("127.0.0.1:0")
         .await
         .expect("a free port");
@@ -92,6 +113,7 @@ async fn a_page_is_read_with_its_status_and_headers() {
     );
 }
 
+/// CC-FACTS §1: `Unknown host`, `Timed out`.
 #[tokio::test(flavor = "multi_thread")]
 async fn a_failure_says_why_and_gives_what_the_server_sent() {
     let (said, _) = run(
@@ -115,6 +137,7 @@ async fn a_failure_says_why_and_gives_what_the_server_sent() {
     );
 }
 
+/// CC-FACTS §6: `wget run URL [args]`; wget refuses overwriting.
 #[tokio::test(flavor = "multi_thread")]
 async fn wget_downloads_a_file_and_runs_one() {
     let (said, screen) = run(
@@ -134,4 +157,16 @@ async fn wget_downloads_a_file_and_runs_one() {
             "{line}: {screen:#?}"
         );
     }
+}
+
+/// CC-FACTS §1: 16 requests per computer.
+#[tokio::test(flavor = "multi_thread")]
+async fn sixteen_requests_are_under_way_at_once_and_the_others_wait() {
+    let (said, _) = run(
+        "for n = 1, 20 do http.request(url .. '/together?' .. n) end local answers = {} \
+         for n = 1, 20 do local _, _, r = os.pullEvent('http_success') answers[n] = r.readAll() end \
+         say(answers[1], answers[20])",
+    )
+    .await;
+    assert_eq!(said, ["16 20"]);
 }

@@ -12,6 +12,7 @@ use super::budget::{Budget, TOO_LONG};
 use super::clock::TICK_SECONDS;
 use super::computer::State;
 use super::events::Events;
+use super::http::Requests;
 use super::native::convert::event_to_lua;
 use super::native::{self, Host, Power, lock};
 use super::options::ComputerOptions;
@@ -73,6 +74,7 @@ fn power_on(
         events: Arc::clone(events),
         runtime: runtime.clone(),
         slots: Slots::default(),
+        requests: Requests::default(),
         power: Cell::new(None),
         program: program.to_owned(),
     };

@@ -24,8 +24,8 @@
 //!
 //! The queue drops the newest event when full. Timers fire at whole ticks of 50 ms, in the order in which things
 //! happened. An event may be worked on for 7 s, by all coroutines together; then `Too long without yielding` is
-//! thrown once, and 1.5 s later the computer is powered off. Four sockets; messages of 131,072 bytes; no close
-//! frames; fragments lost; text transcoded as the version does; errors in the game's words and with the place where
+//! thrown once, and 1.5 s later the computer is powered off. Four sockets, 16 requests at once; messages of 131,072
+//! bytes; no close frames; fragments lost; text transcoded as the version does; errors in the game's words and with the place where
 //! the game puts them. A disk of 1,000,000 bytes, `/rom` read-only, 128 open files. `os.reboot` waits until 50 ticks
 //! after the start. Tabs on advanced computers. The limits, the version and a faster clock are [`ComputerOptions`].
 //!

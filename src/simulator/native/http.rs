@@ -72,6 +72,7 @@ fn add_requests(section: &Section<'_>, host: &Rc<Host>) -> mlua::Result<()> {
         request(
             &owner.runtime,
             &owner.events,
+            &owner.requests,
             owner.options.http,
             version,
             asked,

@@ -19,6 +19,7 @@ use std::sync::{Arc, Mutex, MutexGuard, PoisonError};
 use mlua::{IntoLua, IntoLuaMulti, Lua, LuaString, MultiValue, Table, Value};
 
 use super::events::Events;
+use super::http::Requests;
 use super::options::ComputerOptions;
 use super::shared::Shared;
 use super::websocket::Slots;
@@ -39,6 +40,7 @@ pub(super) struct Host {
     pub(super) events: Arc<Events>,
     pub(super) runtime: tokio::runtime::Handle,
     pub(super) slots: Slots,
+    pub(super) requests: Requests,
     /// Set by `os.shutdown` and `os.reboot`; obeyed at the next yield.
     pub(super) power: Cell<Option<Power>>,
     /// The command line the shell runs after the start-up files.
