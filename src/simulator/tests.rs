@@ -77,5 +77,6 @@ fn shows(computer: &Computer, text: &str) -> bool {
 }
 
 mod apis;
+mod facts;
 mod language;
 mod life;
