@@ -121,6 +121,8 @@ async fn every_kind_of_the_simulated_computer_behaves_as_the_game() {
 
 #[tokio::test(flavor = "multi_thread")]
 async fn a_program_finds_the_same_game_when_a_tool_call_runs_it() {
+    let echo = echo_server().await;
+    let code = format!("return shell.run('conformity {echo}')");
     let mut bridge = Bridge::initialized().await;
     let url = format!("ws://{}", bridge.link_port().await);
     for (version, id) in VERSIONS.into_iter().zip(20..) {
@@ -136,7 +138,7 @@ async fn a_program_finds_the_same_game_when_a_tool_call_runs_it() {
             .call(
                 "exec-lua",
                 serde_json::json!({
-                    "computerId": id, "code": "return shell.run('conformity')", "timeoutMs": 60_000,
+                    "computerId": id, "code": code, "timeoutMs": 60_000,
                 }),
             )
             .await;
