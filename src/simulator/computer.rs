@@ -112,6 +112,9 @@ impl Computer {
         runtime: &tokio::runtime::Handle,
     ) -> std::io::Result<Computer> {
         let mut disk = FileSystem::new(options.limits.disk_bytes, rom::FILES);
+        if options.floppy {
+            disk.insert_floppy();
+        }
         let refused = std::io::Error::other::<String>;
         for (path, bytes) in &options.files {
             let path = normalise(path).map_err(refused)?;

@@ -1,10 +1,13 @@
-//! A computer's files, in memory: its own disk at `/`, and the read-only `/rom`.
+//! A computer's files, in memory: its own disk at `/`, the read-only `/rom`, and a floppy at `/disk`.
 
 use std::collections::BTreeMap;
 use std::sync::{Arc, Mutex, PoisonError};
 
 /// What a file or folder costs of the disk at least, in bytes.
 const MINIMUM_FILE_BYTES: u64 = 500;
+
+/// Bytes of a floppy in the game.
+const FLOPPY_BYTES: u64 = 125_000;
 
 /// A file's content, shared by the handles open on it.
 pub(super) type Content = Arc<Mutex<Vec<u8>>>;
@@ -33,6 +36,19 @@ pub(super) struct FileSystem {
     /// By path without a leading slash; the root is not in it.
     entries: BTreeMap<String, Entry>,
     capacity: u64,
+    /// Whether a floppy is mounted at `/disk`.
+    has_floppy: bool,
+}
+
+/// What a path lies on.
+#[derive(Debug, Clone, Copy, PartialEq, Eq)]
+pub(super) enum Drive {
+    /// The computer's own disk.
+    Own,
+    /// The game's own files.
+    Rom,
+    /// A floppy in a drive beside the computer.
+    Floppy,
 }
 
 type Outcome<T> = Result<T, String>;
@@ -71,6 +87,10 @@ fn is_rom(path: &str) -> bool {
     path == "rom" || path.starts_with("rom/")
 }
 
+fn is_floppy(path: &str) -> bool {
+    path == "disk" || path.starts_with("disk/")
+}
+
 fn length(content: &Content) -> u64 {
     content.lock().unwrap_or_else(PoisonError::into_inner).len() as u64
 }
@@ -81,6 +101,7 @@ impl FileSystem {
         let mut disk = FileSystem {
             entries: BTreeMap::new(),
             capacity,
+            has_floppy: false,
         };
         disk.add_folders("rom", 0.0);
         for (path, content) in rom {
@@ -91,6 +112,32 @@ impl FileSystem {
             disk.put(&path, content.as_bytes().to_vec(), 0.0);
         }
         disk
+    }
+
+    /// Puts a floppy into a drive beside the computer.
+    pub(super) fn insert_floppy(&mut self) {
+        self.has_floppy = true;
+        self.add_folders("disk", 0.0);
+    }
+
+    pub(super) fn has_floppy(&self) -> bool {
+        self.has_floppy
+    }
+
+    /// What a path lies on.
+    pub(super) fn drive(&self, path: &str) -> Drive {
+        if is_rom(path) {
+            Drive::Rom
+        } else if self.has_floppy && is_floppy(path) {
+            Drive::Floppy
+        } else {
+            Drive::Own
+        }
+    }
+
+    /// Whether a drive begins at a path, which then can't be deleted or moved.
+    fn is_drive_root(&self, path: &str) -> bool {
+        path.is_empty() || path == "rom" || self.has_floppy && path == "disk"
     }
 
     fn put(&mut self, path: &str, content: Vec<u8>, now_ms: f64) -> Content {
@@ -191,7 +238,7 @@ impl FileSystem {
             return Ok(content);
         }
         self.entries.remove(path);
-        if self.free() < MINIMUM_FILE_BYTES {
+        if self.free(path) < MINIMUM_FILE_BYTES {
             return Err(format!("/{path}: Out of space"));
         }
         Ok(self.put(path, Vec::new(), now_ms))
@@ -208,7 +255,7 @@ impl FileSystem {
     ) -> Outcome<()> {
         let old = length(content).max(MINIMUM_FILE_BYTES);
         let end = at + bytes.len();
-        if end as u64 > old && end as u64 - old > self.free() {
+        if end as u64 > old && end as u64 - old > self.free(path) {
             return Err("Out of space".to_owned());
         }
         let mut held = content.lock().unwrap_or_else(PoisonError::into_inner);
@@ -247,7 +294,7 @@ impl FileSystem {
             }
         }
         let missing = 1 + path.matches('/').count() as u64;
-        if self.free() < MINIMUM_FILE_BYTES * missing {
+        if self.free(path) < MINIMUM_FILE_BYTES * missing {
             return Err(format!("/{path}: Out of space"));
         }
         self.add_folders(path, now_ms);
@@ -256,7 +303,7 @@ impl FileSystem {
 
     /// Deletes a file or a folder with all that is in it; what is not there is no error.
     pub(super) fn delete(&mut self, path: &str) -> Outcome<()> {
-        if is_rom(path) || path.is_empty() {
+        if is_rom(path) || self.is_drive_root(path) {
             return Err(format!("/{path}: Access denied"));
         }
         self.entries.remove(path);
@@ -296,7 +343,7 @@ impl FileSystem {
                     .max(MINIMUM_FILE_BYTES)
             })
             .sum();
-        if cost > self.free() {
+        if cost > self.free(to) {
             return Err("Out of space".to_owned());
         }
         if let Some(folder) = parent(to) {
@@ -313,7 +360,7 @@ impl FileSystem {
 
     /// Moves a file or a folder.
     pub(super) fn rename(&mut self, from: &str, to: &str, now_ms: f64) -> Outcome<()> {
-        if is_rom(from) {
+        if is_rom(from) || self.is_drive_root(from) {
             return Err("Access denied".to_owned());
         }
         // A move tells no path.
@@ -375,17 +422,22 @@ impl FileSystem {
         })
     }
 
-    /// Bytes of the disk in all.
-    pub(super) fn capacity(&self) -> u64 {
-        self.capacity
+    /// Bytes in all of what a path lies on.
+    pub(super) fn capacity(&self, path: &str) -> u64 {
+        match self.drive(path) {
+            Drive::Own => self.capacity,
+            Drive::Rom => 0,
+            Drive::Floppy => FLOPPY_BYTES,
+        }
     }
 
-    /// Bytes of the disk that are free.
-    pub(super) fn free(&self) -> u64 {
+    /// Bytes that are free where a path lies.
+    pub(super) fn free(&self, path: &str) -> u64 {
+        let drive = self.drive(path);
         let used: u64 = self
             .entries
             .iter()
-            .filter(|(name, _)| !is_rom(name))
+            .filter(|(name, _)| self.drive(name) == drive && !self.is_drive_root(name))
             .map(|(_, entry)| {
                 entry
                     .content
@@ -394,7 +446,7 @@ impl FileSystem {
                     .max(MINIMUM_FILE_BYTES)
             })
             .sum();
-        self.capacity.saturating_sub(used)
+        self.capacity(path).saturating_sub(used)
     }
 }
 

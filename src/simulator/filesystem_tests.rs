@@ -37,7 +37,7 @@ fn the_rom_can_be_read_and_not_written() {
 fn each_file_costs_at_least_500_bytes_and_a_full_disk_says_so() {
     let mut disk = disk();
     write(&mut disk, "a", b"1").expect("room");
-    assert_eq!(disk.free(), 9_500);
+    assert_eq!(disk.free(""), 9_500);
     assert_eq!(
         write(&mut disk, "b", &[0; 9_501]).expect_err("too much"),
         "Out of space"

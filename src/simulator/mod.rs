@@ -46,7 +46,8 @@
 //!   functions without `_ENV` keep their environment, in every version.
 //! - `debug.traceback` of a suspended coroutine is empty; `debug.sethook`, `getlocal` and their like are lacking.
 //! - No TLS, no compression: `wss` and `https` can't connect, and a server that accepts an extension is refused.
-//! - The world is empty: a turtle moves freely and finds nothing, and no peripheral, modem or disk is attached.
+//! - The world is empty: a turtle moves freely and finds nothing, and nothing is attached but, if asked for, a drive
+//!   with a floppy ([`ComputerOptions::floppy`]), which stays where it is.
 
 mod address;
 mod budget;

@@ -222,6 +222,8 @@ pub struct ComputerOptions {
     pub version: Version,
     /// Files on its disk at the start, each a path such as `startup.lua` and its content.
     pub files: Vec<(String, Vec<u8>)>,
+    /// Whether a drive with a floppy stands on its left: 125,000 bytes at `/disk`, where `files` may lie too.
+    pub floppy: bool,
     /// Its limits.
     pub limits: Limits,
     /// What it may reach.
@@ -239,6 +241,7 @@ impl Default for ComputerOptions {
             advanced: true,
             version: Version::default(),
             files: Vec::new(),
+            floppy: false,
             limits: Limits::default(),
             http: HttpRules::default(),
             clock_speed: 1.0,

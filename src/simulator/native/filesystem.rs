@@ -8,10 +8,13 @@ use mlua::{AnyUserData, IntoLua, Lua, MultiValue, Value};
 
 use super::{Args, Host, Problem, Section, lock};
 use crate::simulator::clock::Clock;
-use crate::simulator::filesystem::{Content, FileSystem, normalise};
+use crate::simulator::filesystem::{Content, Drive, FileSystem, normalise};
 
 /// How many files may be open at once.
 const OPEN_LIMIT: usize = 128;
+
+/// Where beside the computer the drive with the floppy stands.
+const FLOPPY_SIDE: &str = "left";
 
 /// An open file. Dropping it closes it, as the game's collector does.
 struct FileHandle {
@@ -85,21 +88,23 @@ fn add_questions(section: &Section<'_>, host: &Rc<Host>) -> mlua::Result<()> {
         Ok(if disk.is_read_only(path) {
             0.0
         } else {
-            disk.free() as f64
+            disk.free(path) as f64
         })
     })?;
     ask(section, host, "getCapacity", |disk, path| {
-        Ok((!disk.is_read_only(path)).then(|| disk.capacity() as f64))
+        Ok((!disk.is_read_only(path)).then(|| disk.capacity(path) as f64))
     })?;
     ask(section, host, "getDrive", |disk, path| {
-        Ok(disk.exists(path).then(|| {
-            if disk.is_read_only(path) {
-                "rom"
-            } else {
-                "hdd"
-            }
+        Ok(disk.exists(path).then(|| match disk.drive(path) {
+            Drive::Own => "hdd",
+            Drive::Rom => "rom",
+            Drive::Floppy => FLOPPY_SIDE,
         }))
     })?;
+    section.set(
+        "floppy",
+        lock(&host.shared.disk).has_floppy().then_some(FLOPPY_SIDE),
+    )?;
     ask(section, host, "normalise", |_, path| Ok(path.to_owned()))?;
     let owner = Rc::clone(host);
     section.add("paths", move |_, _| Ok(lock(&owner.shared.disk).paths()))?;

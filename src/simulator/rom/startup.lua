@@ -22,18 +22,29 @@ if pocket then path = path .. ":/rom/programs/pocket" end
 if commands then path = path .. ":/rom/programs/command" end
 shell.setPath(path)
 
-if settings.get("shell.allow_startup") then
-  local first = fs.exists("startup.lua") and "startup.lua" or fs.exists("startup") and "startup"
-  if first and not fs.isDir(first) then
-    shell.run("/" .. first)
+--- The start-up files of a folder, in the order in which they run; nil if there are none.
+local function startup_files(folder)
+  local function at(name) return fs.combine(folder, name) end
+  local found = {}
+  local first = at(fs.exists(at("startup.lua")) and "startup.lua" or "startup")
+  if fs.exists(first) and not fs.isDir(first) then found[1] = first end
+  local more = at("startup")
+  for _, name in ipairs(fs.isDir(more) and fs.list(more) or {}) do
+    local file = fs.combine(more, name)
+    if not fs.isDir(file) then found[#found + 1] = file end
   end
-  if fs.isDir("startup") then
-    for _, name in ipairs(fs.list("startup")) do
-      local file = fs.combine("startup", name)
-      if not fs.isDir(file) then shell.run("/" .. file) end
-    end
+  return found[1] and found
+end
+
+-- A disk's start-up files replace the computer's own.
+local files
+if settings.get("shell.allow_disk_startup") then
+  for _, name in ipairs(peripheral.getNames()) do
+    if not files and disk.isPresent(name) and disk.hasData(name) then files = startup_files(disk.getMountPath(name)) end
   end
 end
+if not files and settings.get("shell.allow_startup") then files = startup_files("") end
+for _, file in ipairs(files or {}) do shell.run("/" .. file) end
 
 if simulated and simulated.program ~= "" then
   simulated.state("running")

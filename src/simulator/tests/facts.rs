@@ -111,6 +111,54 @@ fn startup_files_can_be_turned_off() {
     assert_eq!(run_on(options, "say(_G.started)"), ["true"]);
 }
 
+/// CC-FACTS §6: a disk's startup replaces the computer's own; the setting `shell.allow_disk_startup`, off on command
+/// computers.
+#[test]
+fn a_disks_startup_files_replace_the_computers_own() {
+    let started = |kind, floppy, settings: &str| {
+        let mark = |name: &str| format!("_G.started = (_G.started or '') .. '{name} '");
+        let mut options = fast()
+            .with_file("startup.lua", mark("own"))
+            .with_file(".settings", settings);
+        options.kind = kind;
+        options.floppy = floppy;
+        if floppy {
+            options = options
+                .with_file("disk/startup", mark("disk"))
+                .with_file("disk/other.lua", mark("other"));
+        }
+        run_on(options, "say(_G.started)").join("")
+    };
+    assert_eq!(started(Kind::Computer, false, "{}"), "own ");
+    assert_eq!(started(Kind::Computer, true, "{}"), "disk ");
+    assert_eq!(started(Kind::Command, true, "{}"), "own ");
+    let off = "{ [\"shell.allow_disk_startup\"] = false }";
+    assert_eq!(started(Kind::Computer, true, off), "own ");
+}
+
+/// CC-FACTS §5: 125,000 bytes per floppy.
+#[test]
+fn a_floppy_has_room_of_its_own() {
+    let options = ComputerOptions {
+        floppy: true,
+        ..fast()
+    };
+    let said = run_on(
+        options,
+        "say(fs.getDrive('disk/x'), fs.getDrive('disk'), fs.getCapacity('disk'), fs.getFreeSpace('disk')) \
+         local f = fs.open('disk/a', 'wb') say(pcall(f.write, ('x'):rep(125001))) f.close() \
+         local before = fs.getFreeSpace('/') f = fs.open('disk/b', 'wb') f.write(('x'):rep(1000)) f.close() \
+         say(before == fs.getFreeSpace('/'), fs.getFreeSpace('disk')) say(fs.isDriveRoot('disk'), (pcall(fs.delete, 'disk'))) \
+         say(peripheral.getType('left'), peripheral.call('left', 'getMountPath'), disk.isPresent('left'), disk.isPresent('top'))",
+    );
+    assert_eq!(said[0], "nil left 125000 125000");
+    assert!(said[1].ends_with("Out of space"), "{said:?}");
+    assert_eq!(
+        said[2..],
+        ["true 123500", "true false", "drive disk true false"]
+    );
+}
+
 /// CC-FACTS §6: if the top shell exits the computer shuts down.
 #[test]
 fn a_shell_that_exits_shuts_the_computer_down() {

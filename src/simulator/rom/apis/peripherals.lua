@@ -1,21 +1,44 @@
--- peripheral, rednet, disk, gps: nothing is attached to a simulated computer.
+-- peripheral, rednet, disk, gps: nothing is attached to a simulated computer but a drive with a floppy, if one is asked
+-- for.
 -- luacheck: globals peripheral rednet disk gps
 
 local native = ...
 local expect, at_least = native.expect, native.os.atLeast
 
+local side = native.fs.floppy
+
+-- What the drive with the floppy can do, if there is one.
+local drive = {
+  isDiskPresent = function() return true end,
+  hasData = function() return true end,
+  getMountPath = function() return "disk" end,
+  getDiskID = function() return 0 end,
+  getDiskLabel = function() return nil end,
+  setDiskLabel = function() end,
+  hasAudio = function() return false end,
+  getAudioTitle = function() return nil end,
+  playAudio = function() end,
+  stopAudio = function() end,
+  ejectDisk = function() end,
+}
+
+local types = setmetatable({}, { __mode = "k" })
+
 peripheral = {}
 
-function peripheral.getNames() return {} end
+function peripheral.getNames() return { side } end
 
 function peripheral.isPresent(name)
   expect(1, name, "string")
-  return false
+  return name == side
 end
 
 function peripheral.getType(subject)
   expect(1, subject, "string", "table")
-  if type(subject) == "table" then error("bad argument #1 (table is not a peripheral)", 2) end
+  if type(subject) == "table" and not types[subject] then
+    error("bad argument #1 (table is not a peripheral)", 2)
+  end
+  if subject == side or types[subject] then return "drive" end
   return nil
 end
 
@@ -23,34 +46,47 @@ if at_least(1, 99) then
   function peripheral.hasType(subject, kind)
     expect(1, subject, "string", "table")
     expect(2, kind, "string")
+    if subject == side or types[subject] then return kind == "drive" end
     return nil
   end
 end
 
 function peripheral.getMethods(name)
   expect(1, name, "string")
-  return nil
+  if name ~= side then return nil end
+  local names = {}
+  for method in pairs(drive) do names[#names + 1] = method end
+  return names
 end
 
 function peripheral.getName(wrapped)
   expect(1, wrapped, "table")
-  error("bad argument #1 (table is not a peripheral)", 2)
+  return types[wrapped] or error("bad argument #1 (table is not a peripheral)", 2)
 end
 
-function peripheral.call(name, method)
+function peripheral.call(name, method, ...)
   expect(1, name, "string")
   expect(2, method, "string")
-  return nil
+  if name ~= side then return nil end
+  if not drive[method] then error("No such method " .. method, 2) end
+  return drive[method](...)
 end
 
 function peripheral.wrap(name)
   expect(1, name, "string")
-  return nil
+  if name ~= side then return nil end
+  local wrapped = {}
+  for method, f in pairs(drive) do wrapped[method] = f end
+  types[wrapped] = name
+  return wrapped
 end
 
 function peripheral.find(kind, filter)
   expect(1, kind, "string")
   expect(2, filter, "function", "nil")
+  if kind ~= "drive" or not side then return end
+  local wrapped = peripheral.wrap(side)
+  if not filter or filter(side, wrapped) then return wrapped end
 end
 
 ---------------------------------------------------------------- rednet: no modem, so nothing is open
@@ -109,17 +145,16 @@ end
 ---------------------------------------------------------------- disk drives, satellites
 
 disk = {}
-for name, answer in pairs { isPresent = false, hasData = false, hasAudio = false } do
-  disk[name] = function(side)
-    expect(1, side, "string")
-    return answer
-  end
-end
-for _, name in ipairs {
-  "getLabel", "setLabel", "getMountPath", "getAudioTitle", "playAudio", "stopAudio", "eject", "getID",
+for name, method in pairs {
+  isPresent = "isDiskPresent", hasData = "hasData", getMountPath = "getMountPath", getID = "getDiskID",
+  getLabel = "getDiskLabel", setLabel = "setDiskLabel", hasAudio = "hasAudio", getAudioTitle = "getAudioTitle",
+  playAudio = "playAudio", stopAudio = "stopAudio", eject = "ejectDisk",
 } do
-  disk[name] = function(side)
-    expect(1, side, "string", name == "stopAudio" and "nil" or nil)
+  local asks = name == "isPresent" or name == "hasData" or name == "hasAudio"
+  disk[name] = function(where)
+    expect(1, where, "string", name == "stopAudio" and "nil" or nil)
+    if where == side and side then return drive[method]() end
+    if asks then return false end
     return nil
   end
 end

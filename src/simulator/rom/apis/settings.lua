@@ -115,7 +115,10 @@ end
 
 for name, definition in pairs {
   ["shell.allow_startup"] = { default = true, description = "Run startup files when the computer turns on." },
-  ["shell.allow_disk_startup"] = { default = commands == nil, description = "Run startup files from disk drives." },
+  ["shell.allow_disk_startup"] = {
+    default = native.os.kind ~= "command",
+    description = "Run startup files from disk drives.",
+  },
   ["shell.autocomplete"] = { default = true, description = "Autocomplete program names and arguments." },
   ["edit.autocomplete"] = { default = true, description = "Autocomplete names in the editor." },
   ["lua.autocomplete"] = { default = true, description = "Autocomplete names in the Lua prompt." },
