@@ -44,6 +44,9 @@
 //!   interrupted, so a pattern that takes minutes outlives the 7 s; some of its messages have other words; a whole
 //!   number of 15 digits or more is written in full by `tostring` but not by `..` and `%s`; `goto` is a keyword, and
 //!   functions without `_ENV` keep their environment, in every version.
+//! - Before 1.90 the game puts `pcall: ` before a native function's error where `pcall` called it directly; here its
+//!   place stands there as in later versions. `xpcall` gives an error in its handler to the handler again. Text files
+//!   are not buffered, so that `Out of space` never waits for `flush` or `close`.
 //! - `debug.traceback` of a suspended coroutine is empty; `debug.sethook`, `getlocal` and their like are lacking.
 //! - No TLS, no compression: `wss` and `https` can't connect, and a server that accepts an extension is refused.
 //! - The world is empty: a turtle moves freely and finds nothing, and nothing is attached but, if asked for, a drive
