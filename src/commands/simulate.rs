@@ -4,7 +4,11 @@ mod controls;
 mod player;
 mod view;
 
-use std::{process::ExitCode, sync::Arc};
+use std::{
+    io::{self, IsTerminal},
+    process::ExitCode,
+    sync::Arc,
+};
 
 use anyhow::Context;
 use tokio::{runtime::Handle, sync::watch, task::JoinSet};
@@ -86,9 +90,11 @@ async fn watch_and_obey(world: &Arc<World>) {
     for index in 0..world.computers().len() {
         reports.spawn(report(Arc::clone(world), index, still_asking.clone()));
     }
-    note(
-        "Press Ctrl+C to end. Lines such as `unload 1` or `restart` do so to the world; `help` lists them.",
-    );
+    note(if io::stdin().is_terminal() {
+        "Press Ctrl+C to end; `help` lists what can be done to the computers meanwhile."
+    } else {
+        "Press Ctrl+C to end."
+    });
     let only = match world.computers() {
         [one] => Some(one.id()),
         _ => None,
