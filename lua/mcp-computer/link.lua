@@ -57,7 +57,9 @@ function link.new(options)
     retry_seconds = FIRST_RETRY_SECONDS,
     prefix = options.address.base .. "#" .. sub(options.boot, -4), -- of the URLs of all connections of this start
     attempts = 0,
-    connection = nil,      -- {url, socket, mode, version, limit, heard, linked_at, liveness} of the present one
+    -- Of the present attempt: {url, socket, mode, version, limit, linked_at, liveness}, whether it has `heard`
+    -- something, and whether it was `greeted` by a hello-ok.
+    connection = nil,
   }, link)
 end
 
@@ -152,8 +154,10 @@ local function become_version2(self, hello_ok)
   end
 end
 
-local function is_version2(frame)
+-- Whether a frame shows that the bridge, which has not spoken version 2 so far, does.
+local function shows_version2(self, frame)
   if frame.type == "hello-ok" then return type(frame.protocol) == "number" and frame.protocol >= 2 end
+  if self.connection.greeted then return false end
   return VERSION2_FRAMES[frame.type] or frame.type == "request" and type(frame.boot) == "string"
 end
 
@@ -177,7 +181,7 @@ local function received(self, data, is_binary)
   connection.heard = true
   if connection.liveness then connection.liveness:heard(self.options.clock()) end
   local frame = decode(self, data)
-  if frame and connection.version < 2 and is_version2(frame) then
+  if frame and connection.version < 2 and shows_version2(self, frame) then
     become_version2(self, frame)
     if connection ~= self.connection then return end
     frame = decode(self, data)
@@ -185,6 +189,7 @@ local function received(self, data, is_binary)
   if not frame then return end
   local kind = frame.type
   if kind == "hello-ok" then
+    connection.greeted = true
     if self.state == link.GREETING then become_linked(self) end
   elseif kind == "hello-error" then
     hello_error(self, frame)

@@ -36,9 +36,6 @@ const ACCEPT_TIME: Duration = Duration::from_secs(2);
 /// How long a call waits for a computer that just left. One that is gone for longer is not waited for.
 const COMES_BACK_WITHIN: Duration = Duration::from_secs(120);
 
-/// How long a cancelled job has to say that it stopped.
-const CANCEL_TIME: Duration = Duration::from_secs(3);
-
 /// A computer that has linked at least once.
 #[derive(Debug)]
 pub struct Computer {
@@ -419,13 +416,13 @@ impl Computer {
         }
     }
 
-    /// Stops a job at its next yield, and waits a moment for word that it did.
-    pub async fn cancel(&self, job: &Job) -> Cancelled {
-        let deadline = Instant::now() + CANCEL_TIME;
+    /// Stops a job at its next yield, and waits `time` for word that it did.
+    pub async fn cancel(&self, job: &Job, time: Duration) -> Cancelled {
+        let deadline = Instant::now() + time;
         let mut progress = job.follow();
         let mut told = Cancelled::Unreachable;
         // Twice, since the game may drop one.
-        for until in [Instant::now() + CANCEL_TIME / 2, deadline] {
+        for until in [Instant::now() + time / 2, deadline] {
             if job.stage() == Stage::Ended {
                 return Cancelled::Ended;
             }

@@ -70,11 +70,6 @@ impl Outgoing {
         &self.of
     }
 
-    /// Whether no part of it was sent yet.
-    pub fn is_untouched(&self) -> bool {
-        self.next == 0
-    }
-
     /// The next part to send now, if one may be.
     pub fn take(&mut self, now: Instant) -> Option<Part> {
         let n = if let Some((n, sent)) = self

@@ -389,11 +389,11 @@ impl Session {
 
     /// Sends the parts that may be sent now.
     async fn write_parts(&mut self) -> Result<(), Ending> {
-        // A frame whose sender gave up before its first part went out is not worth sending.
+        // Once its sender gave up, at its deadline, a request must not arrive any more.
         while self
             .parts_out
             .front()
-            .is_some_and(|(frame, arrived)| arrived.is_closed() && frame.is_untouched())
+            .is_some_and(|(_, arrived)| arrived.is_closed())
         {
             self.parts_out.pop_front();
         }

@@ -1,5 +1,7 @@
 //! `cancel-job`: stops a job.
 
+use std::time::Duration;
+
 use futures_util::{FutureExt, future::BoxFuture};
 use rmcp::model::{CallToolResult, JsonObject, Tool as Definition};
 use serde_json::json;
@@ -11,6 +13,9 @@ use super::{
     wording::name_of,
 };
 use crate::fabric::{Answer, Cancelled, End, Fabric, Job, Stage};
+
+/// How long the computer has to say that it stopped the job.
+const STOP_TIME: Duration = Duration::from_secs(3);
 
 /// The tool.
 pub struct CancelJob {
@@ -77,7 +82,7 @@ async fn cancel(fabric: &Fabric, id: &str) -> Result<String, Problem> {
         ));
     }
     let name = name_of(&computer.facts());
-    match computer.cancel(&job).await {
+    match computer.cancel(&job, STOP_TIME).await {
         Cancelled::Ended if was_stopped(&job) => {
             Ok(format!("Job {} on computer {name} was stopped.", job.id))
         }

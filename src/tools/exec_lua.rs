@@ -29,6 +29,9 @@ const MAX_TIMEOUT_MS: u64 = 600_000;
 const TELL_EVERY: Duration = Duration::from_millis(250);
 const TELL_WITHIN: Duration = Duration::from_secs(8);
 
+/// How long, once a call's time is up, the computer has to say that it stopped the code.
+const STOP_TIME: Duration = Duration::from_millis(800);
+
 /// How much output a client is told at once, in bytes.
 const TOLD_AT_ONCE: usize = 16 * 1024;
 
@@ -196,7 +199,7 @@ impl Call {
     async fn cancel(&self, computer: &Computer, job: &Job) -> Result<String, String> {
         let name = name_of(&computer.facts());
         let after = format!("after {} ms", self.time.as_millis());
-        match computer.cancel(job).await {
+        match computer.cancel(job, STOP_TIME).await {
             // It may also have come to its own end meanwhile.
             Cancelled::Ended => job
                 .look(|progress| outcome::whole(computer, progress))
@@ -213,7 +216,7 @@ impl Call {
     async fn not_taken(&self, computer: &Computer, job: &Arc<Job>) -> Result<String, String> {
         let name = name_of(&computer.facts());
         let waited = self.time.as_millis();
-        match computer.cancel(job).await {
+        match computer.cancel(job, STOP_TIME).await {
             Cancelled::Ended => job.look(|progress| outcome::whole(computer, progress)),
             Cancelled::Told => Err(format!(
                 "timeout on computer {name}: it took no notice of the request within {waited} ms; it was told not to run \
@@ -276,7 +279,7 @@ impl Drop for CancelOnDrop {
         if let Some(job) = self.job.take() {
             let computer = self.computer.clone();
             tokio::spawn(async move {
-                let cancelled = computer.cancel(&job).await;
+                let cancelled = computer.cancel(&job, STOP_TIME).await;
                 tracing::info!(computer = %computer.id, request = job.id, ?cancelled, "the client cancelled a call");
             });
         }
