@@ -2,7 +2,7 @@
 std = "lua51+lua52"
 max_line_length = 120
 
-include_files = { "lua/**/*.lua", "examples/**/*.lua", "src/simulator/**/*.lua" }
+include_files = { "lua/**/*.lua", "examples/**/*.lua", "src/simulator/**/*.lua", "tests/**/*.lua" }
 
 -- Globals of the game, read only: nothing of ours may leak into `_G`.
 read_globals = {
