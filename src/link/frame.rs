@@ -317,7 +317,8 @@ pub fn read(message: &str, mode: TextMode) -> Result<AgentFrame, FrameError> {
             })
         }
         "event" if wire.name.as_deref() == Some("job") => {
-            let report = text::decode_value(wire.job.unwrap_or_default(), mode);
+            let report = wire.job.filter(Value::is_object);
+            let report = text::decode_value(report.ok_or_else(|| missing("job"))?, mode);
             AgentFrame::Job(serde_json::from_value(report)?)
         }
         "part" => AgentFrame::Part {

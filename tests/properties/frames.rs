@@ -23,7 +23,7 @@ fn hello(message: &str) -> Result<Hello, FrameError> {
 
 /// One of the words that frames consist of, or another.
 fn any_word() -> impl Strategy<Value = String> {
-    let words = "type hello response ping pong request id ok result error n computerId computerLabel protocol agent \
+    let words = "type hello accepted output response event part part-ack ping pong request id ok result error n seq text dropped job of count data boot jobs computerId computerLabel protocol agent \
                  computer name version kind advanced host maxMessage token message traceback hint";
     let words: Vec<_> = words.split_whitespace().map(str::to_owned).collect();
     prop_oneof![9 => proptest::sample::select(words), 1 => any_text()]
@@ -138,6 +138,31 @@ proptest! {
         let new = new.error.unwrap();
         prop_assert_eq!((new.kind, new.message), (kind, message));
         prop_assert_eq!((new.traceback, new.hint), (Some(traceback), Some(hint)));
+    }
+
+    #[test]
+    fn what_a_job_prints_comes_back_as_given(
+        id in any_text(), seq in any::<u64>(), dropped in proptest::option::of(any::<u64>()),
+        bytes in proptest::collection::vec(any::<u8>(), 0..40),
+    ) {
+        let text: String = bytes.iter().copied().map(char::from).collect();
+        let message = json!({"type": "output", "id": id, "seq": seq, "text": text, "dropped": dropped});
+        let AgentFrame::Output(piece) = frame::read(&message.to_string(), TextMode::Bytes).unwrap() else {
+            panic!("not output");
+        };
+        prop_assert_eq!((piece.id, piece.seq, piece.bytes), (id, seq, bytes));
+        prop_assert_eq!(piece.dropped, dropped.unwrap_or(0));
+    }
+
+    #[test]
+    fn a_part_comes_back_as_given(of in any_text(), n in any::<u32>(), count in any::<u32>(), data in "[A-Za-z0-9+/=]{0,40}") {
+        let message = json!({"type": "part", "of": of, "n": n, "count": count, "data": data}).to_string();
+        let AgentFrame::Part { of: named, n: number, count: of_how_many, data: read } =
+            frame::read(&message, TextMode::Bytes).unwrap()
+        else {
+            panic!("not a part");
+        };
+        prop_assert_eq!((named, number, of_how_many, read), (of, n as usize, count as usize, data));
     }
 
     #[test]
