@@ -68,7 +68,12 @@ impl IdScanner {
             return self.step_in_string(byte);
         }
         match byte {
-            b' ' | b'\t' | b'\r' | b'\n' => {}
+            b' ' | b'\t' | b'\r' | b'\n' => {
+                // What it stands between is two things, and no id. One blank is enough to tell.
+                if self.place == Place::Id && !matches!(self.token.last(), None | Some(b' ')) {
+                    self.keep(b' ');
+                }
+            }
             b'"' => {
                 self.in_string = true;
                 self.keep(byte);
@@ -143,9 +148,16 @@ impl IdScanner {
         if self.place != Place::Id || token.len() > MAX_ID {
             return;
         }
-        if let Ok(value) = serde_json::from_slice::<&serde_json::value::RawValue>(&token)
-            && matches!(value.get().as_bytes(), [b'"' | b'-' | b'0'..=b'9', ..])
-        {
+        let Ok(value) = serde_json::from_slice::<&serde_json::value::RawValue>(&token) else {
+            return;
+        };
+        let is_id = match value.get().as_bytes() {
+            [b'"', ..] => true,
+            // A number that is too large for a double is not JSON to everyone.
+            [b'-' | b'0'..=b'9', ..] => serde_json::from_str::<f64>(value.get()).is_ok(),
+            _ => false,
+        };
+        if is_id {
             self.found = Some(value.get().to_owned());
         }
     }
@@ -165,6 +177,7 @@ mod tests {
             (r#"{"id":7"#, "7"),
             (r#"{"id":1,"id":2}"#, "2"),
             (r#"{"a":tru,"id":8,"#, "8"),
+            ("{\"id\":\t9 \r\n ", "9"),
         ] {
             assert_eq!(find_id(line.as_bytes()).as_deref(), Some(id), "{line}");
         }
@@ -183,6 +196,9 @@ mod tests {
             "",
             "id:1",
             r#"{}{"id":1}"#,
+            r#"{"id":1 2}"#,
+            r#"{"id":- 1}"#,
+            r#"{"id":1e999}"#,
         ] {
             assert_eq!(find_id(line.as_bytes()), None, "{line}");
         }

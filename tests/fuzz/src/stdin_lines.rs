@@ -13,7 +13,7 @@ use mcp_bridge::{
     mcp::{self, server::Server},
     tools::Catalogue,
 };
-use serde_json::Value;
+use serde_json::{Value, value::RawValue};
 use tokio::io::{AsyncReadExt, AsyncWriteExt};
 
 use super::pieces;
@@ -114,8 +114,11 @@ impl Owed {
     }
 
     /// Takes one answer off.
-    fn answered(&mut self, id: Option<&Value>) {
-        let id = id.map(Value::to_string).unwrap_or_default();
+    fn answered(&mut self, id: Option<&RawValue>) {
+        let id = id.map_or("", RawValue::get);
+        // A string that is no Unicode goes back as it came.
+        let id =
+            serde_json::from_str::<Value>(id).map_or_else(|_| id.to_owned(), |id| id.to_string());
         self.promised.remove(&id);
         let left = self.by_id.get_mut(&id).filter(|left| **left > 0);
         let left = left.unwrap_or(&mut self.otherwise);
@@ -128,15 +131,16 @@ fn check_answer(answer: &[u8], sent: &[u8]) {
     assert!(answer.is_empty() || answer.ends_with(b"\n"), "half a line");
     let mut owed = Owed::new(sent);
     for line in answer.split_inclusive(|byte| *byte == b'\n') {
-        let message: Value = serde_json::from_slice(line)
-            .unwrap_or_else(|error| panic!("{error}: {}", line.escape_ascii()));
-        assert_eq!(message["jsonrpc"], "2.0", "{message}");
-        let is_answer = message.get("result").is_some() != message.get("error").is_some();
+        let shown = line.escape_ascii();
+        let message: HashMap<String, Box<RawValue>> =
+            serde_json::from_slice(line).unwrap_or_else(|error| panic!("{error}: {shown}"));
+        assert_eq!(message["jsonrpc"].get(), "\"2.0\"", "{shown}");
+        let is_answer = message.contains_key("result") != message.contains_key("error");
         match message.get("method") {
-            Some(method) => assert!(method.is_string() && !is_answer, "{message}"),
+            Some(method) => assert!(method.get().starts_with('"') && !is_answer, "{shown}"),
             None => {
-                assert!(is_answer, "{message}");
-                owed.answered(message.get("id"));
+                assert!(is_answer, "{shown}");
+                owed.answered(message.get("id").map(Box::as_ref));
             }
         }
     }
