@@ -321,6 +321,9 @@ mod properties {
                 let Fields(fields) = serde_json::from_str(&reply).unwrap();
                 let keys: Vec<_> = fields.iter().map(|(key, _)| key.as_str()).filter(|key| *key != "id").collect();
                 prop_assert_eq!(keys, ["jsonrpc", "error"]);
+                // An id that the client never sent would be the answer to another request of its.
+                let id = fields.iter().find(|(key, _)| key == "id").map_or("", |(_, id)| id.get());
+                prop_assert!(id.is_empty() || line.windows(id.len()).any(|part| part == id.as_bytes()), "{}", id);
             }
         }
     }
