@@ -97,7 +97,7 @@ impl Owed {
                 owed.otherwise += 1;
                 continue;
             }
-            let id = id.to_string();
+            let id = name_of(id);
             // What is listened to goes on until the client leaves.
             if method.is_some_and(|method| method != "subscriptions/listen") {
                 owed.promised.insert(id.clone());
@@ -117,13 +117,22 @@ impl Owed {
     fn answered(&mut self, id: Option<&RawValue>) {
         let id = id.map_or("", RawValue::get);
         // A string that is no Unicode goes back as it came.
-        let id =
-            serde_json::from_str::<Value>(id).map_or_else(|_| id.to_owned(), |id| id.to_string());
+        let id = serde_json::from_str(id).map_or_else(|_| id.to_owned(), |id| name_of(&id));
         self.promised.remove(&id);
         let left = self.by_id.get_mut(&id).filter(|left| **left > 0);
         let left = left.unwrap_or(&mut self.otherwise);
         assert!(*left > 0, "an answer nobody asked for, under {id}");
         *left -= 1;
+    }
+}
+
+/// An id as text. A whole number is the same one in any form: rmcp answers `11.0` under `11`.
+fn name_of(id: &Value) -> String {
+    match id.as_f64() {
+        Some(number) if id.is_f64() && number.fract() == 0.0 && number.abs() < 1e18 => {
+            (number as i64).to_string()
+        }
+        _ => id.to_string(),
     }
 }
 
