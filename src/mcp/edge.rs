@@ -197,11 +197,7 @@ impl Transport<RoleServer> for Edge {
                 JsonRpcMessage::Request(_) | JsonRpcMessage::Notification(_) => None,
             };
             let line = shared.announce(serde_json::to_vec(&message)?);
-            let written = shared.write(line).await;
-            if let Some(id) = answered {
-                shared.answered(&id);
-            }
-            written
+            shared.write(line, answered.as_ref()).await
         }
     }
 
@@ -240,7 +236,7 @@ impl Shared {
     /// Writes an answer of the edge's own, without keeping the reader waiting.
     fn answer(self: Arc<Self>, line: String) {
         let line = self.announce(line.into_bytes());
-        tokio::spawn(async move { self.write(line).await });
+        tokio::spawn(async move { self.write(line, None).await });
     }
 
     /// Ends a line and counts it as unread, before it waits for its turn.
@@ -250,10 +246,14 @@ impl Shared {
         line
     }
 
-    /// Writes a line that was announced, whole: writers take turns.
-    async fn write(&self, line: Vec<u8>) -> io::Result<()> {
+    /// Writes a line that was announced, whole: writers take turns. If it answers a request, its id is free again
+    /// before the client can have read the line.
+    async fn write(&self, line: Vec<u8>, answered: Option<&RequestId>) -> io::Result<()> {
         let written = async {
             let mut output = self.output.lock().await;
+            if let Some(id) = answered {
+                self.answered(id);
+            }
             output.write_all(&line).await?;
             output.flush().await
         }
