@@ -43,15 +43,20 @@ pub struct Link {
 pub enum Outgoing {
     /// One message.
     Message(String),
-    /// A frame that is too long for one message.
-    Parts {
-        /// Its name.
-        of: String,
-        /// Its JSON, where strings may hold bytes over 127.
-        frame: Vec<u8>,
-        /// Told when all of it has arrived.
-        arrived: oneshot::Sender<()>,
-    },
+    /// A frame that is too long for one message. Boxed, since each link holds room for many of these, and most are
+    /// messages.
+    Parts(Box<InParts>),
+}
+
+/// A frame that goes out in parts.
+#[derive(Debug)]
+pub struct InParts {
+    /// Its name.
+    pub of: String,
+    /// Its JSON, where strings may hold bytes over 127.
+    pub frame: Vec<u8>,
+    /// Told when all of it has arrived.
+    pub arrived: oneshot::Sender<()>,
 }
 
 /// The link has ended.
@@ -113,11 +118,11 @@ impl Link {
     /// The link ended first, or the agent refused the frame.
     pub async fn send_in_parts(&self, of: &str, frame: Vec<u8>) -> Result<(), LinkEnded> {
         let (arrived, waiting) = oneshot::channel();
-        let frame = Outgoing::Parts {
+        let frame = Outgoing::Parts(Box::new(InParts {
             of: of.to_owned(),
             frame,
             arrived,
-        };
+        }));
         self.frames.send(frame).await.map_err(|_| LinkEnded)?;
         waiting.await.map_err(|_| LinkEnded)
     }

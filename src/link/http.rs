@@ -115,7 +115,7 @@ impl Routes {
                 .max_write_buffer_size(WRITE_BUFFER)
                 .max_message_size(DEFAULT_MAX_MESSAGE)
                 .max_frame_size(DEFAULT_MAX_MESSAGE)
-                .on_upgrade(move |socket| session::run(socket, peer, shared)),
+                .on_upgrade(move |socket| session::run(Box::new(socket), peer, shared)),
             Err(rejection) => rejection.into_response(),
         }
     }

@@ -42,7 +42,10 @@ pub struct Shared {
 }
 
 /// Serves one connection from its hello to its end.
-pub async fn run(mut socket: WebSocket, address: SocketAddr, shared: Arc<Shared>) {
+///
+/// The socket is boxed, and what a link does only at its end is too: each of thousands of links holds room for all that
+/// this function may ever hold.
+pub async fn run(mut socket: Box<WebSocket>, address: SocketAddr, shared: Arc<Shared>) {
     let mut unasked = Allowance::new();
     let hello = match timeout(HELLO_TIME, greet(&mut socket, &mut unasked))
         .await
@@ -56,8 +59,8 @@ pub async fn run(mut socket: WebSocket, address: SocketAddr, shared: Arc<Shared>
         {
             hello
         }
-        Ok(_) => return refuse(socket, address, Ending::BadToken).await,
-        Err(ending) => return refuse(socket, address, ending).await,
+        Ok(_) => return Box::pin(refuse(socket, address, Ending::BadToken)).await,
+        Err(ending) => return Box::pin(refuse(socket, address, ending)).await,
     };
 
     let protocol = hello.protocol;
@@ -96,7 +99,7 @@ pub async fn run(mut socket: WebSocket, address: SocketAddr, shared: Arc<Shared>
     tracing::info!(computer = %computer.id, %address, why = ending.why(), "left");
     // A version-1 agent knows no hello-error once it is linked.
     let tell = ending.hello_error().filter(|_| protocol >= 2);
-    close(socket, &ending, tell).await;
+    Box::pin(close(socket, &ending, tell)).await;
 }
 
 fn dead_seconds(hello: &Hello) -> u64 {
@@ -106,7 +109,7 @@ fn dead_seconds(hello: &Hello) -> u64 {
     }
 }
 
-async fn refuse(socket: WebSocket, address: SocketAddr, ending: Ending) {
+async fn refuse(socket: Box<WebSocket>, address: SocketAddr, ending: Ending) {
     tracing::warn!(%address, why = ending.why(), "link refused");
     let tell = ending.hello_error();
     close(socket, &ending, tell).await;
@@ -162,7 +165,7 @@ fn read_error(error: axum::Error) -> Ending {
 
 /// A linked computer's session.
 struct Session {
-    socket: WebSocket,
+    socket: Box<WebSocket>,
     link: Arc<Link>,
     computer: Arc<Computer>,
     facts: Arc<Facts>,
@@ -182,7 +185,7 @@ struct Session {
 
 impl Session {
     fn new(
-        socket: WebSocket,
+        socket: Box<WebSocket>,
         link: Arc<Link>,
         computer: Arc<Computer>,
         facts: Arc<Facts>,
@@ -379,9 +382,9 @@ impl Session {
     async fn send(&mut self, frame: Outgoing) -> Result<(), Ending> {
         match frame {
             Outgoing::Message(message) => self.write(message).await,
-            Outgoing::Parts { of, frame, arrived } => {
-                self.parts_out
-                    .push_back((parts::Outgoing::new(of, frame), arrived));
+            Outgoing::Parts(parts) => {
+                let frame = parts::Outgoing::new(parts.of, parts.frame);
+                self.parts_out.push_back((frame, parts.arrived));
                 self.write_parts().await
             }
         }
@@ -433,7 +436,7 @@ fn refused_in_parts(id: &str, error: &str) -> Response {
 }
 
 /// Tells the agent why, closes, and gives it a moment to read that.
-async fn close(mut socket: WebSocket, ending: &Ending, hello_error: Option<(String, bool)>) {
+async fn close(mut socket: Box<WebSocket>, ending: &Ending, hello_error: Option<(String, bool)>) {
     let Some(code) = ending.close_code() else {
         return;
     };
