@@ -39,6 +39,9 @@ enum Command {
     /// Run computers without the game, which link to a bridge as real ones do
     Simulate(Simulate),
 
+    /// Show who holds the link port, how many bridges share it, and how many computers are linked
+    Status,
+
     /// Show where the log is, and its last lines
     Logs {
         /// How many lines
@@ -139,6 +142,7 @@ fn main() -> ExitCode {
         Some(Command::Demo) => commands::demo::run(),
         None => commands::serve::run(&line.settings.into(), &folders),
         Some(Command::Simulate(line)) => commands::simulate::run(&line.into()),
+        Some(Command::Status) => commands::status::run(&line.settings.into(), &folders),
         Some(Command::Logs { lines }) => commands::logs::run(&folders, lines),
     }
 }

@@ -38,7 +38,7 @@ pub fn run(flags: &Flags, folders: &Folders) -> ExitCode {
     if std::io::stdin().is_terminal() {
         console::note(&greeting(folders));
     }
-    match serve(&config) {
+    match serve(&config, folders) {
         Ok(why) => {
             tracing::info!(why, "leaving");
             ExitCode::SUCCESS
@@ -58,7 +58,7 @@ fn refuse(problem: &str) -> ExitCode {
 }
 
 /// Serves, and tells why it ended. Tasks may still run: the caller ends the process.
-fn serve(config: &Config) -> anyhow::Result<&'static str> {
+fn serve(config: &Config, folders: &Folders) -> anyhow::Result<&'static str> {
     let runtime = tokio::runtime::Builder::new_multi_thread()
         .worker_threads(WORKERS)
         .enable_all()
@@ -69,7 +69,7 @@ fn serve(config: &Config) -> anyhow::Result<&'static str> {
         let (input, output) = stdio::take().context("standard input and output can't be used")?;
         limits::raise_open_files();
         tracing::info!(version = env!("CARGO_PKG_VERSION"), pid = std::process::id(), "started");
-        let fabric = Arc::new(Fabric::start(&config.link));
+        let fabric = Arc::new(Fabric::start(&config.link, Some(&folders.state)));
         let server = Server::new(fabric.clone(), Arc::new(Catalogue::built_in(config)));
         tokio::select! {
             () = mcp::serve(server, input, output, move || fabric.want()) => anyhow::Ok("the client is gone"),

@@ -58,7 +58,7 @@ pub struct Edge {
     open: bool,
     /// Cancelled when there is nobody left to serve.
     gone: CancellationToken,
-    /// Called at the first request that is more than a probe.
+    /// Called at the first request that uses what is offered.
     wanted: Option<Box<dyn FnOnce() + Send + Sync>>,
     /// Until when, after the end of the input, answers are still waited for.
     last_answers_until: Option<Instant>,
@@ -76,7 +76,7 @@ struct Shared {
 }
 
 impl Edge {
-    /// An edge over these streams. `wanted` is called at the first request that shows a client that stays; `gone` is
+    /// An edge over these streams. `wanted` is called at the first request that uses what is offered; `gone` is
     /// cancelled once the client closed our input and what could still be answered was, or our output broke.
     pub fn new(
         input: Input,
@@ -109,11 +109,9 @@ impl Edge {
                     self.shared.clone().answer(incoming::id_in_use(&request.id));
                     return false;
                 }
-                let probe = matches!(
-                    request.request,
-                    ClientRequest::DiscoverRequest(_) | ClientRequest::PingRequest(_)
-                );
-                if !probe && let Some(wanted) = self.wanted.take() {
+                if uses(&request.request)
+                    && let Some(wanted) = self.wanted.take()
+                {
                     wanted();
                 }
                 self.open |= opens_session(&request.request);
@@ -164,6 +162,17 @@ impl Edge {
         };
         let _ = timeout_at(until, done).await;
     }
+}
+
+/// Whether this request uses what is offered. A client that only wants to know what that is may start this program,
+/// initialize it, list its tools, and end it within moments; the copy that stays is another one.
+fn uses(request: &ClientRequest) -> bool {
+    matches!(
+        request,
+        ClientRequest::CallToolRequest(_)
+            | ClientRequest::GetPromptRequest(_)
+            | ClientRequest::ReadResourceRequest(_)
+    )
 }
 
 /// Whether rmcp takes this request as the opening of a session.
