@@ -7,3 +7,5 @@ pub mod logs;
 pub mod serve;
 mod signals;
 pub mod simulate;
+mod startup;
+pub mod stdio;

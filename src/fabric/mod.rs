@@ -13,7 +13,10 @@ pub use crate::link::{
     port::{Blocked, PortState},
     text::one_line,
 };
-use crate::{config::LinkConfig, link::port::LinkPort};
+use crate::{
+    config::LinkConfig,
+    link::{http, port::LinkPort},
+};
 
 /// The computers, as tools see them.
 #[derive(Debug)]
@@ -53,6 +56,11 @@ impl Fabric {
     /// Where computers link.
     pub async fn port(&self) -> PortState {
         self.port.state().await
+    }
+
+    /// What whoever asks for `/health` is told.
+    pub fn health(&self) -> Value {
+        http::health(self.port.registry())
     }
 
     /// All computers, in order of their numbers, those that left included.

@@ -10,11 +10,12 @@ use axum::{
 };
 use futures_util::future::BoxFuture;
 use hyper::{body::Incoming, service::Service};
-use serde_json::json;
+use serde_json::{Value, json};
 
 use super::{
     admission::{self, Policy},
     frame::DEFAULT_MAX_MESSAGE,
+    registry::Registry,
     session::{self, Shared},
 };
 use crate::{agent, config::LinkConfig};
@@ -121,18 +122,23 @@ impl Routes {
     }
 
     fn health(&self) -> Response {
-        let health = json!({
-            "ok": true,
-            "computers": self.inner.shared.registry.linked(),
-            "name": env!("CARGO_PKG_NAME"),
-            "version": env!("CARGO_PKG_VERSION"),
-        });
+        let health = health(&self.inner.shared.registry);
         (
             [(header::CONTENT_TYPE, "application/json")],
             format!("{health}\n"),
         )
             .into_response()
     }
+}
+
+/// What whoever asks for `/health` is told.
+pub fn health(registry: &Registry) -> Value {
+    json!({
+        "ok": true,
+        "computers": registry.linked(),
+        "name": env!("CARGO_PKG_NAME"),
+        "version": env!("CARGO_PKG_VERSION"),
+    })
 }
 
 const NOT_FOUND: &str = "This is the link port of mcp-bridge. Computers link here by WebSocket, on any path.\n\
