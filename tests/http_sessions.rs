@@ -77,8 +77,7 @@ async fn exec_lua_runs_on_a_simulated_computer_in_every_revision() {
 async fn an_answer_over_what_clients_take_is_a_clear_error() {
     let bridge = Served::start().await;
     let _computer = bridge.computer(12).await;
-    // Each of these characters is six in JSON.
-    let code = "for line = 1, 20 do print(('\\1'):rep(200000)) end";
+    let code = "return ('x'):rep(10 * 1024 * 1024)";
     for mut client in [bridge.client("2025-11-25").await, bridge.stateless()] {
         let arguments = json!({"computerId": 12, "code": code});
         let answer = client.call("exec-lua", arguments).await;
