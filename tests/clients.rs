@@ -1,6 +1,6 @@
-//! Real MCP clients, each from its own registry and at a pinned version, with the real binary over stdio: MCP
-//! Inspector's command line, and the official SDKs for TypeScript and Python, which hold the conversations written
-//! down in `tests/clients/`.
+//! Real MCP clients, each from its own registry and at a pinned version, with the real binary over stdio and over
+//! streamable HTTP: MCP Inspector's command line, and the official SDKs for TypeScript and Python, which hold the
+//! conversations written down in `tests/clients/`.
 //!
 //! What they need to be installed is in `tests/common/registries.rs`.
 
@@ -15,7 +15,10 @@ use std::{
     time::Duration,
 };
 
-use common::registries::{NodeClients, node_clients, python_with_sdk, sources};
+use common::{
+    registries::{NodeClients, node_clients, python_with_sdk, sources},
+    served::Served,
+};
 use mcp_bridge::{
     agent,
     simulator::{Computer, ComputerOptions},
@@ -87,30 +90,88 @@ async fn the_python_sdk_finds_the_newest_revision_by_itself() {
     python("auto", "2026-07-28").await;
 }
 
+#[tokio::test]
+async fn the_typescript_sdks_hold_a_conversation_over_http() {
+    for revision in ["2025-03-26", "2025-06-18", "2025-11-25"] {
+        typescript_over_http(&format!("sdk-{revision}"), "legacy", revision).await;
+    }
+}
+
+#[tokio::test]
+async fn the_second_typescript_sdk_holds_a_conversation_over_http_in_both_eras() {
+    for (era, revision) in [
+        ("legacy", "2025-11-25"),
+        ("modern", "2026-07-28"),
+        ("auto", "2026-07-28"),
+    ] {
+        typescript_over_http("@modelcontextprotocol/client", era, revision).await;
+    }
+}
+
+#[tokio::test]
+async fn the_python_sdk_holds_a_conversation_over_http_in_both_eras() {
+    for (era, revision) in [
+        ("legacy", "2025-03-26"),
+        ("legacy", "2025-06-18"),
+        ("legacy", "2025-11-25"),
+        ("auto", "2026-07-28"),
+    ] {
+        let bridge = served().await;
+        converse(python_command(era, revision).await, &url(&bridge)).await;
+    }
+}
+
 async fn typescript(sdk: &str, era: &str, revision: &str) {
+    converse(typescript_command(sdk, era, revision).await, BRIDGE).await;
+}
+
+async fn typescript_over_http(sdk: &str, era: &str, revision: &str) {
+    let bridge = served().await;
+    let command = typescript_command(sdk, era, revision).await;
+    converse(command, &url(&bridge)).await;
+}
+
+async fn python(era: &str, revision: &str) {
+    converse(python_command(era, revision).await, BRIDGE).await;
+}
+
+async fn typescript_command(sdk: &str, era: &str, revision: &str) -> Command {
     let clients = node_clients().await;
     let mut command = clients.node();
     command
         .arg(sources().join("typescript-sdk.mjs"))
         .arg(&clients.folder)
         .args([sdk, era, revision]);
-    converse(command).await;
+    command
 }
 
-async fn python(era: &str, revision: &str) {
+async fn python_command(era: &str, revision: &str) -> Command {
     let mut command = Command::new(python_with_sdk().await);
     // Only what is pinned counts, whatever else this machine's Python finds; and what it prints is UTF-8.
     command
         .args(["-I", "-X", "utf8"])
         .arg(sources().join("python_sdk.py"))
         .args([era, revision]);
-    converse(command).await;
+    command
 }
 
-/// Runs a conversation with the bridge, and links a computer when the conversation asks for one.
-async fn converse(mut command: Command) {
+/// A bridge that serves over HTTP.
+async fn served() -> Served {
+    Served::start_with(|command| {
+        // A busy machine is no reason to fail.
+        command.env("CC_PROBE_TIMEOUT_MS", "20000");
+    })
+    .await
+}
+
+fn url(bridge: &Served) -> String {
+    format!("http://{}/mcp", bridge.address)
+}
+
+/// Runs a conversation with the bridge, a program or a URL, and links a computer when the conversation asks for one.
+async fn converse(mut command: Command, bridge: &str) {
     let folder = tempfile::tempdir().unwrap();
-    command.args([BRIDGE, env!("CARGO_PKG_VERSION")]);
+    command.args([bridge, env!("CARGO_PKG_VERSION")]);
     for (name, value) in settings(folder.path(), 0) {
         command.env(name, value);
     }
@@ -250,6 +311,53 @@ async fn inspect(era: &'static str) {
     inspector.spoke_its_era().await;
 }
 
+#[tokio::test]
+async fn the_inspector_lists_and_calls_tools_over_http_with_a_token() {
+    let bridge = Served::start_with(|command| {
+        command
+            .env("MCP_TOKEN", "t0ken")
+            .env("CC_PROBE_TIMEOUT_MS", "20000");
+    })
+    .await;
+    let mut listed = bridge.stateless();
+    listed.token = Some("t0ken".to_owned());
+    let link_port = listed.link_port().await;
+    let _computer = computer(&format!("ws://{link_port}"), 1.0);
+    listed.linked(12).await;
+    let servers = |token: &str| {
+        let headers = json!({"Authorization": format!("Bearer {token}")});
+        json!({"type": "streamable-http", "url": url(&bridge), "headers": headers})
+    };
+    for era in ["legacy", "modern"] {
+        let inspector = Inspector::with(
+            era,
+            json!({"mcpServers": {"bridge": servers("t0ken"), "stranger": servers("other")}}),
+        )
+        .await;
+        let listed = inspector
+            .run("bridge", &["--method", "tools/list", "--strict"])
+            .await;
+        assert_eq!(listed.code, 0, "{listed:?}");
+        let called = inspector
+            .call(
+                "bridge",
+                "exec-lua",
+                json!({"code": "print('hi') return 6 * 7"}),
+            )
+            .await;
+        assert_eq!(
+            (called.code, called.text().as_str()),
+            (0, "hi\n42"),
+            "{called:?}"
+        );
+        let refused = inspector.run("stranger", &["--method", "tools/list"]).await;
+        assert_eq!(refused.code, NOT_AUTHORIZED, "{refused:?}");
+    }
+}
+
+/// The Inspector's exit code when a server wants to know who it is.
+const NOT_AUTHORIZED: i32 = 3;
+
 /// The Inspector's exit code when a tool says that it failed.
 const TOOL_FAILED: i32 = 5;
 
@@ -274,6 +382,20 @@ struct Inspected {
 }
 
 impl Inspector {
+    /// One that knows these servers.
+    async fn with(era: &'static str, servers: Value) -> Self {
+        let folder = tempfile::tempdir().unwrap();
+        fs::write(folder.path().join("mcp.json"), servers.to_string())
+            .await
+            .unwrap();
+        Self {
+            clients: node_clients().await,
+            era,
+            folder,
+            link_port: 0,
+        }
+    }
+
     async fn new(era: &'static str) -> Self {
         let clients = node_clients().await;
         let folder = tempfile::tempdir().unwrap();

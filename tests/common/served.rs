@@ -3,6 +3,7 @@
 use std::{
     net::{Ipv4Addr, SocketAddr},
     process::{ExitStatus, Stdio},
+    time::Duration,
 };
 
 use axum::{
@@ -122,30 +123,16 @@ impl Served {
 
     /// Where computers link.
     pub async fn link_port(&self) -> SocketAddr {
-        let listed = self.stateless().call("list-computers", json!({})).await;
-        let structured = listed.structured.unwrap();
-        structured["linkPort"].as_str().unwrap().parse().unwrap()
+        self.stateless().link_port().await
     }
 
     /// Links a simulated computer with the real agent.
     pub async fn computer(&self, id: u64) -> Computer {
         let mut client = self.stateless();
-        let program = format!("mcp-computer ws://{}", self.link_port().await);
+        let program = format!("mcp-computer ws://{}", client.link_port().await);
         let options = ComputerOptions::new(id).with_file("mcp-computer.lua", agent::program());
         let computer = Computer::start(options, &program, &Handle::current()).unwrap();
-        soon("the computer links", async {
-            let is_there = format!("pong from {id}");
-            while !client
-                .call("probe-computers", json!({}))
-                .await
-                .text
-                .contains(&is_there)
-            {
-                // Nothing tells of changes yet, so it is asked again at a gentle pace.
-                tokio::time::sleep(std::time::Duration::from_millis(10)).await;
-            }
-        })
-        .await;
+        client.linked(id).await;
         computer
     }
 
@@ -255,6 +242,30 @@ impl Client {
         let params = json!({"name": tool, "arguments": arguments});
         let reply = self.request("tools/call", params).await;
         ToolAnswer::of(&reply)
+    }
+
+    /// Where computers link.
+    pub async fn link_port(&mut self) -> SocketAddr {
+        let listed = self.call("list-computers", json!({})).await;
+        let structured = listed.structured.unwrap();
+        structured["linkPort"].as_str().unwrap().parse().unwrap()
+    }
+
+    /// Waits until this computer is linked.
+    pub async fn linked(&mut self, id: u64) {
+        soon("the computer links", async {
+            loop {
+                let listed = self.call("list-computers", json!({})).await;
+                let computers = listed.structured.unwrap()["computers"].take();
+                let mut computers = computers.as_array().unwrap().iter();
+                if computers.any(|one| one["computerId"] == id && one["linked"] == true) {
+                    return;
+                }
+                // Nothing tells of changes yet, so it is asked again at a gentle pace.
+                tokio::time::sleep(Duration::from_millis(10)).await;
+            }
+        })
+        .await;
     }
 
     /// Runs Lua, and returns the text, which must not be an error.

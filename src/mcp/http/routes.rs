@@ -65,12 +65,14 @@ impl Routes {
     ) -> Self {
         let sessions = Arc::new(Sessions::default());
         // Host and Origin are checked here, for all paths; the size of a body too. Sessions say themselves how to
-        // resume a stream.
+        // resume a stream. Where nothing comes before an answer, JSON is enough, and the Python SDK takes more of it
+        // than of an event.
         let config = StreamableHttpServerConfig::default()
             .disable_allowed_hosts()
             .disable_allowed_origins()
             .with_max_request_body_bytes(MAX_BODY)
             .with_sse_retry(None)
+            .with_json_response(true)
             .with_cancellation_token(ending);
         let protocol =
             StreamableHttpService::new(move || Ok(server.clone()), sessions.clone(), config);
@@ -125,7 +127,13 @@ impl Routes {
         if let Some(refusal) = self.unknown(request.method(), request.headers()) {
             return refusal;
         }
-        self.inner.protocol.handle(request).await.map(Body::new)
+        let ends = request.method() == Method::DELETE;
+        let mut response = self.inner.protocol.handle(request).await.map(Body::new);
+        if ends && response.status() == StatusCode::ACCEPTED {
+            // The session has ended already. The Python SDK takes anything but this for a failure.
+            *response.status_mut() = StatusCode::NO_CONTENT;
+        }
+        response
     }
 
     /// The answer to a request about a session or a stream that there is not. rmcp would say that all is well.
@@ -137,8 +145,10 @@ impl Routes {
         let event = text(headers, &LAST_EVENT_ID)?;
         let resumes = method == Method::GET && self.inner.sessions.contains(session);
         if resumes && !self.inner.sessions.can_resume(session, event) {
-            // Clients ask for a stream again and again as long as they get one, an empty one too.
-            return Some((StatusCode::BAD_REQUEST, NO_STREAM).into_response());
+            // Clients ask again and again as long as they get a stream, an empty one too. This is how the specification
+            // lets a server say that there is none.
+            let allowed = [(header::ALLOW, "POST, DELETE")];
+            return Some((StatusCode::METHOD_NOT_ALLOWED, allowed, NO_STREAM).into_response());
         }
         None
     }
