@@ -246,6 +246,25 @@ async fn a_closed_connection_cancels_its_call_in_the_stateless_era() {
 }
 
 #[tokio::test]
+async fn a_call_that_takes_long_has_a_head_before_it_has_an_answer() {
+    let (bridge, mut computer) = pair().await;
+    let mut client = bridge.stateless();
+    let params = json!({"name": "exec-lua", "arguments": {"computerId": 4, "code": "code()"}});
+    let taking = async {
+        let request = computer.request().await;
+        computer.accept(&request).await;
+        request
+    };
+    let ((id, mut answer), request) = tokio::join!(client.ask("tools/call", params), taking);
+    assert_eq!(answer.status, 200);
+    assert_eq!(answer.headers["content-type"], "text/event-stream");
+    finish(&mut computer, &request).await;
+    let reply = answer.reply(id).await;
+    assert_eq!(reply["result"]["content"][0]["text"], "\"done\"", "{reply}");
+    assert_eq!(answer.event().await, None);
+}
+
+#[tokio::test]
 async fn a_session_that_is_ended_is_gone_and_its_calls_are_stopped() {
     let (bridge, mut computer) = pair().await;
     let mut client = bridge.client("2025-11-25").await;

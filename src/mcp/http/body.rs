@@ -45,6 +45,13 @@ pub struct Message {
     _place: Option<OwnedSemaphorePermit>,
 }
 
+impl Message {
+    /// The bytes, with the place given up.
+    pub fn into_bytes(self) -> Bytes {
+        self.bytes
+    }
+}
+
 /// Why there is no message.
 #[derive(Debug)]
 pub enum Unread {

@@ -2,6 +2,7 @@
 
 mod admission;
 mod body;
+mod early;
 mod outbox;
 mod routes;
 mod sessions;

@@ -18,6 +18,7 @@ use tokio_util::sync::CancellationToken;
 use super::{
     admission::Policy,
     body::{self, MAX_BODY, Unread},
+    early,
     sessions::Sessions,
 };
 use crate::{
@@ -194,8 +195,13 @@ impl Routes {
                 return (StatusCode::BAD_REQUEST, NOTHING).into_response();
             }
         }
-        let request = Request::from_parts(parts, Body::from(message.bytes.clone()));
-        self.inner.protocol.handle(request).await.map(Body::new)
+        // A place is for reading, not for the time that a call takes.
+        let request = Request::from_parts(parts, Body::from(message.into_bytes()));
+        let inner = self.inner.clone();
+        early::answer(Box::pin(async move {
+            inner.protocol.handle(request).await.map(Body::new)
+        }))
+        .await
     }
 }
 
