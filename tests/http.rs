@@ -331,6 +331,10 @@ async fn signals_end_it_at_once_whatever_is_under_way() {
         let call = json!({"name": "exec-lua", "arguments": {"code": "forever()"}});
         let (_, mut answer) = caller.ask("tools/call", call).await;
         computer.request().await;
+        let mut stateless = bridge.stateless();
+        let call = json!({"name": "exec-lua", "arguments": {"code": "forever()"}});
+        let waiting = tokio::spawn(async move { stateless.ask("tools/call", call).await.1.status });
+        computer.request().await;
 
         let start = Instant::now();
         signal(&bridge, name).await;
@@ -340,6 +344,7 @@ async fn signals_end_it_at_once_whatever_is_under_way() {
         assert!(took < Duration::from_secs(2), "{name}: {took:?}");
         while stream.event().await.is_some() {}
         while answer.event().await.is_some() {}
+        assert_eq!(waiting.await.unwrap(), 503);
         assert!(
             TcpStream::connect(bridge.address).await.is_err(),
             "the port is still open"

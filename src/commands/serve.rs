@@ -74,8 +74,12 @@ fn greeting(address: SocketAddr, config: &Config, token: bool) -> String {
     } else {
         ("", "")
     };
+    let link = match config.link.port {
+        0 => "any free port".to_owned(),
+        port => format!("port {port}"),
+    };
     format!(
-        "mcp-bridge {version} serves MCP at {url}, and computers link to port {link}. To add it to a client:\n\
+        "mcp-bridge {version} serves MCP at {url}, and computers link to {link}. To add it to a client:\n\
          \n\
          \x20 Claude Code     claude mcp add --transport http computercraft {url}{option}\n\
          \x20 opencode        \"mcp\": {{ \"computercraft\": {{ \"type\": \"remote\", \"url\": \"{url}\"{header} }} }}\n\
@@ -83,6 +87,5 @@ fn greeting(address: SocketAddr, config: &Config, token: bool) -> String {
          \n\
          Clients that start mcp-bridge themselves share its computers. Press Ctrl+C to end.",
         version = env!("CARGO_PKG_VERSION"),
-        link = config.link.port,
     )
 }

@@ -56,13 +56,15 @@ fn events(answer: BoxFuture<'static, Response>) -> BoxStream<'static, Result<Byt
         match state {
             State::Waiting(mut answer) => match timeout(ALIVE_EVERY, &mut answer).await {
                 Err(_) => Some((Ok(Bytes::from_static(ALIVE)), State::Waiting(answer))),
-                Ok(answer) if is_stream(answer.headers()) => {
+                Ok(answer) if is_of(answer.headers(), "text/event-stream") => {
                     pass(answer.into_body().into_data_stream()).await
                 }
-                Ok(answer) => {
+                Ok(answer) if is_of(answer.headers(), "application/json") => {
                     let message = to_bytes(answer.into_body(), MAX_ANSWER).await;
                     Some((message.map(event), State::Over))
                 }
+                // No message: the bridge is leaving.
+                Ok(_) => None,
             },
             State::Passing(body) => pass(body).await,
             State::Over => None,
@@ -84,10 +86,10 @@ fn event(message: Bytes) -> Bytes {
     [b"data: ", &message[..], b"\n\n"].concat().into()
 }
 
-fn is_stream(headers: &HeaderMap) -> bool {
+fn is_of(headers: &HeaderMap, kind: &str) -> bool {
     headers
         .get(header::CONTENT_TYPE)
-        .is_some_and(|kind| kind.as_bytes().starts_with(b"text/event-stream"))
+        .is_some_and(|value| value.as_bytes().starts_with(kind.as_bytes()))
 }
 
 #[cfg(test)]
@@ -126,6 +128,12 @@ mod tests {
         let text = text(answer).await;
         assert_eq!(text.matches(":\n\n").count(), 40);
         assert!(text.ends_with(":\n\ndata: {}\n\n"), "{text}");
+    }
+
+    #[tokio::test(start_paused = true)]
+    async fn what_is_no_message_is_no_event() {
+        let answer = answer(after(2 * HEAD_WITHIN, "text/plain", "leaving")).await;
+        assert_eq!(text(answer).await, ":\n\n");
     }
 
     #[tokio::test(start_paused = true)]

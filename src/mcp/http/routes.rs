@@ -46,6 +46,8 @@ struct Inner {
     protocol: StreamableHttpService<Server, Sessions>,
     health: Box<dyn Fn() -> Value + Send + Sync>,
     places: body::Places,
+    /// Cancelled when all streams are to end.
+    ending: CancellationToken,
 }
 
 impl fmt::Debug for Routes {
@@ -74,7 +76,7 @@ impl Routes {
             .with_max_request_body_bytes(MAX_BODY)
             .with_sse_retry(None)
             .with_json_response(true)
-            .with_cancellation_token(ending);
+            .with_cancellation_token(ending.clone());
         let protocol =
             StreamableHttpService::new(move || Ok(server.clone()), sessions.clone(), config);
         Self {
@@ -84,6 +86,7 @@ impl Routes {
                 protocol,
                 health: Box::new(health),
                 places: body::Places::default(),
+                ending,
             }),
         }
     }
@@ -199,7 +202,11 @@ impl Routes {
         let request = Request::from_parts(parts, Body::from(message.into_bytes()));
         let inner = self.inner.clone();
         early::answer(Box::pin(async move {
-            inner.protocol.handle(request).await.map(Body::new)
+            let answer = inner.protocol.handle(request).await.map(Body::new);
+            if answer.status() == StatusCode::INTERNAL_SERVER_ERROR && inner.ending.is_cancelled() {
+                return (StatusCode::SERVICE_UNAVAILABLE, LEAVING).into_response();
+            }
+            answer
         }))
         .await
     }
@@ -222,5 +229,7 @@ const NO_STREAM: &str = "There is no stream to resume from that event: all of it
 
 const FULL: &str = "There are too many sessions, and each of them was used within the last hour. A client ends its \
     session with DELETE /mcp.\n";
+
+const LEAVING: &str = "mcp-bridge is leaving, and gave the call up.\n";
 
 const NOTHING: &str = "The message is empty, or a notification that can't be read.\n";

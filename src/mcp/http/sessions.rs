@@ -515,6 +515,25 @@ mod tests {
     }
 
     #[tokio::test]
+    async fn a_session_that_waits_for_too_many_answers_gets_an_error_for_the_next_request() {
+        let sessions = Sessions::default();
+        let (id, _transport) = sessions.create().unwrap();
+        let session = sessions.get(&id).unwrap();
+        for number in 0..MAX_UNANSWERED {
+            let id = RequestId::Number(number as i64);
+            session.open(&id, None).unwrap();
+        }
+        let refused = session.open(&RequestId::Number(-1), None).unwrap_err();
+        let reader = session.read(refused, None).unwrap();
+        let Some(ServerJsonRpcMessage::Error(error)) = reader.first_message().await else {
+            panic!("no error")
+        };
+        assert_eq!(error.id, Some(RequestId::Number(-1)));
+        assert!(error.error.message.contains("256 requests"), "{error:?}");
+        assert!(reader.next().await.is_none());
+    }
+
+    #[tokio::test]
     async fn answers_that_nobody_took_are_kept_while_there_is_room() {
         let sessions = Sessions::default();
         let (id, transport) = sessions.create().unwrap();
