@@ -42,6 +42,12 @@ enum Command {
     /// Run computers without the game, which link to a bridge as real ones do
     Simulate(Simulate),
 
+    /// Show who holds the link port, how many bridges share it, and how many computers are linked
+    Status {
+        #[command(flatten)]
+        settings: Settings,
+    },
+
     /// Show where the log is, and its last lines
     Logs {
         /// How many lines
@@ -180,6 +186,7 @@ fn main() -> ExitCode {
         }
         Some(Command::Demo) => commands::demo::run(),
         Some(Command::Simulate(line)) => commands::simulate::run(&line.into()),
+        Some(Command::Status { settings }) => commands::status::run(&settings.into(), &folders),
         Some(Command::Logs { lines }) => commands::logs::run(&folders, lines),
     }
 }

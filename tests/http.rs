@@ -12,6 +12,7 @@ use axum::{
     http::{Method, Request},
 };
 use common::{
+    bridge::Bridge,
     computer::Computer,
     served::{self, Client, Served, exchange},
     soon,
@@ -206,6 +207,29 @@ async fn health_says_the_same_on_both_ports() {
     assert_eq!(
         (&told[0]["ok"], &told[0]["computers"]),
         (&json!(true), &json!(1))
+    );
+}
+
+#[tokio::test]
+async fn a_bridge_that_a_client_starts_shares_the_computers_of_one_that_serves() {
+    let serving = Served::start().await;
+    let _computer = serving.computer(12).await;
+    let link_port = serving.link_port().await;
+    let state = serving.folder.path().join("state");
+    let mut started = Bridge::start_with(|command| {
+        command
+            .env("CC_LINK_PORT", link_port.port().to_string())
+            .env("MCP_BRIDGE_STATE_DIR", state);
+    });
+    started.initialize("2025-11-25").await;
+    started.linked(12).await;
+    assert_eq!(started.lua(12, "return 6 * 7").await, "42");
+    assert_eq!(common::health(serving.address).await["bridges"], 2);
+    started.leave().await;
+    // It goes, and the computers stay.
+    assert_eq!(
+        serving.stateless().lua(12, "return 'here'").await,
+        "\"here\""
     );
 }
 

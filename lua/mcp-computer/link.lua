@@ -21,7 +21,7 @@ local CONNECT_SECONDS = 35
 local GREETING_SECONDS = 2
 local FIRST_RETRY_SECONDS, LAST_RETRY_SECONDS = 0.5, 30
 -- A link that held for this long was a good one: the next attempt comes soon again.
-local GOOD_LINK_SECONDS = 10
+local GOOD_LINK_SECONDS = 3
 -- A link on which nothing has come for so long, not even an answer to hello, is not believed to be one.
 local MUTE_SECONDS = 60
 -- A peer that says it takes less than this is not believed: no error would fit.

@@ -8,4 +8,5 @@ pub mod serve;
 mod signals;
 pub mod simulate;
 mod startup;
+pub mod status;
 pub mod stdio;

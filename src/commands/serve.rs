@@ -26,18 +26,15 @@ pub fn run(flags: &Flags, folders: &Folders, print_port: bool) -> ExitCode {
         Ok(mcp) => mcp,
         Err(error) => return startup::refuse_setting(error),
     };
-    startup::run(&config, async |bridge| {
+    startup::run(&config, folders, async |bridge| {
         let Bridge {
             fabric,
             server,
             mut signals,
         } = bridge;
         // Before computers are wanted: a bridge that can't serve takes the link port from no other.
-        let health = {
-            let fabric = fabric.clone();
-            move || fabric.health()
-        };
-        let port = match McpPort::open(&mcp, &config.link.names, server, health).await {
+        let names = &config.link.names;
+        let port = match McpPort::open(&mcp, names, server, fabric.clone()).await {
             Ok(port) => port,
             Err(error @ OpenError::NoToken(_)) => return Err(BadSettings(error.to_string()).into()),
             Err(error) => return Err(error.into()),

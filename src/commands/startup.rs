@@ -15,7 +15,7 @@ use crate::{
 };
 
 /// The exit code for settings that can't be used.
-const BAD_SETTINGS: u8 = 2;
+pub const BAD_SETTINGS: u8 = 2;
 
 /// Threads that serve: one could do, but a long answer must not keep every link waiting.
 const WORKERS: usize = 2;
@@ -65,9 +65,10 @@ pub struct Bridge {
 /// Serves by `serve`, until that tells why it ended.
 pub fn run(
     config: &Config,
+    folders: &Folders,
     serve: impl AsyncFnOnce(Bridge) -> anyhow::Result<&'static str>,
 ) -> ExitCode {
-    match block_on(config, serve) {
+    match block_on(config, folders, serve) {
         Ok(why) => {
             tracing::info!(why, "leaving");
             ExitCode::SUCCESS
@@ -86,6 +87,7 @@ pub fn run(
 
 fn block_on(
     config: &Config,
+    folders: &Folders,
     serve: impl AsyncFnOnce(Bridge) -> anyhow::Result<&'static str>,
 ) -> anyhow::Result<&'static str> {
     let runtime = tokio::runtime::Builder::new_multi_thread()
@@ -101,7 +103,7 @@ fn block_on(
             pid = std::process::id(),
             "started"
         );
-        let fabric = Arc::new(Fabric::start(&config.link));
+        let fabric = Arc::new(Fabric::start(&config.link, Some(&folders.state)));
         let server = Server::new(fabric.clone(), Arc::new(Catalogue::built_in(config)));
         serve(Bridge {
             fabric,

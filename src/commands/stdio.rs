@@ -23,7 +23,7 @@ pub fn run(flags: &Flags, folders: &Folders) -> ExitCode {
     if std::io::stdin().is_terminal() {
         console::note(&greeting(folders));
     }
-    startup::run(&config, serve)
+    startup::run(&config, folders, serve)
 }
 
 async fn serve(bridge: Bridge) -> anyhow::Result<&'static str> {

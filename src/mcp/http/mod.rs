@@ -15,7 +15,6 @@ use std::{
 use axum::body::Body;
 use hyper::service::service_fn;
 use hyper_util::rt::{TokioIo, TokioTimer};
-use serde_json::Value;
 use thiserror::Error;
 use tokio::{
     net::{TcpListener, TcpStream, lookup_host},
@@ -25,7 +24,7 @@ use tokio::{
 use tokio_util::{sync::CancellationToken, task::TaskTracker};
 
 use super::server::Server;
-use crate::config::McpConfig;
+use crate::{config::McpConfig, fabric::Fabric};
 use admission::Policy;
 use routes::Routes;
 
@@ -108,8 +107,8 @@ pub struct McpPort {
 }
 
 impl McpPort {
-    /// Opens the port. `names` are those by which this machine is reached, in lower case; `health` is what `/health`
-    /// answers.
+    /// Opens the port. `names` are those by which this machine is reached, in lower case; the computers of `fabric` are
+    /// what `/health` tells of.
     ///
     /// # Errors
     /// The port can't be opened, or must not be, since others could use it without a token.
@@ -117,7 +116,7 @@ impl McpPort {
         config: &McpConfig,
         names: &[String],
         server: Server,
-        health: impl Fn() -> Value + Send + Sync + 'static,
+        fabric: Arc<Fabric>,
     ) -> Result<Self, OpenError> {
         let address = Address {
             host: config.host.clone(),
@@ -152,7 +151,7 @@ impl McpPort {
         Ok(Self {
             address: listener.local_addr().map_err(failed)?,
             listener,
-            routes: Routes::new(policy, server, health, ending.clone()),
+            routes: Routes::new(policy, server, fabric, ending.clone()),
             ending,
         })
     }

@@ -306,13 +306,13 @@ pub fn read_event_id(id: &str) -> Option<(u64, u64)> {
 }
 
 #[cfg(test)]
-mod tests {
+pub mod tests {
     use rmcp::model::{EmptyResult, JsonRpcResponse, JsonRpcVersion2_0, ServerResult};
     use serde_json::json;
 
     use super::*;
 
-    fn answer(id: i64) -> ServerJsonRpcMessage {
+    pub fn answer(id: i64) -> ServerJsonRpcMessage {
         ServerJsonRpcMessage::Response(JsonRpcResponse {
             jsonrpc: JsonRpcVersion2_0,
             id: RequestId::Number(id),
@@ -320,7 +320,7 @@ mod tests {
         })
     }
 
-    fn progress(token: i64) -> ServerJsonRpcMessage {
+    pub fn progress(token: i64) -> ServerJsonRpcMessage {
         let message = json!({
             "jsonrpc": "2.0",
             "method": "notifications/progress",
@@ -329,7 +329,7 @@ mod tests {
         serde_json::from_value(message).unwrap()
     }
 
-    fn token(number: i64) -> Option<ProgressToken> {
+    pub fn token(number: i64) -> Option<ProgressToken> {
         Some(ProgressToken(RequestId::Number(number)))
     }
 
@@ -447,5 +447,144 @@ mod tests {
         }
         assert!(!Outbox::default().can_resume(5, 0));
         assert!(!Outbox::default().can_resume(STANDALONE, 0));
+    }
+}
+
+#[cfg(test)]
+mod properties {
+    use proptest::{collection::vec, prelude::*};
+
+    use super::{
+        tests::{answer, progress, token},
+        *,
+    };
+
+    /// What happens to one of a few requests.
+    #[derive(Debug, Clone, Copy)]
+    enum Event {
+        Progress,
+        Answer,
+        Cancel,
+        /// Its client reads one message.
+        Read,
+        /// Its client loses the connection, and resumes after the last message it read.
+        Resume,
+    }
+
+    struct Client {
+        id: i64,
+        stream: u64,
+        place: Option<Place>,
+        /// The number of the last message it read.
+        last: Option<u64>,
+        answers: usize,
+        answered: bool,
+        cancelled: bool,
+    }
+
+    impl Client {
+        fn open(outbox: &mut Outbox, id: i64) -> Self {
+            let stream = outbox.open(&RequestId::Number(id), token(id)).unwrap();
+            let place = outbox.attach(stream, None);
+            Self {
+                id,
+                stream,
+                place,
+                last: None,
+                answers: 0,
+                answered: false,
+                cancelled: false,
+            }
+        }
+
+        fn suffer(&mut self, outbox: &mut Outbox, event: Event) {
+            match event {
+                Event::Progress => {
+                    // After its end it goes to the standalone stream, as a late one does.
+                    outbox.deliver(progress(self.id), 100_000);
+                }
+                Event::Answer => {
+                    let complete = outbox.deliver(answer(self.id), 3 * MAX_KEPT_BYTES);
+                    assert_eq!(complete.is_some(), !self.answered && !self.cancelled);
+                    self.answered |= complete.is_some();
+                }
+                Event::Cancel => {
+                    outbox.cancel(&RequestId::Number(self.id));
+                    self.cancelled |= !self.answered;
+                }
+                Event::Read => {
+                    self.read(outbox);
+                }
+                Event::Resume => {
+                    self.place.take().map(|place| outbox.detach(place));
+                    self.place = outbox.attach(self.stream, self.last);
+                    assert!(self.place.is_some() || self.cancelled);
+                }
+            }
+        }
+
+        /// Whether the stream goes on.
+        fn read(&mut self, outbox: &mut Outbox) -> bool {
+            let Some(place) = self.place else {
+                return false;
+            };
+            let event = match outbox.take(place) {
+                Taken::Message(event) => event,
+                Taken::Nothing => {
+                    assert!(!self.answered && !self.cancelled, "nothing comes any more");
+                    return false;
+                }
+                Taken::Over => {
+                    assert!(
+                        self.answers == 1 || self.cancelled,
+                        "over without an answer"
+                    );
+                    return false;
+                }
+            };
+            let (stream, number) = read_event_id(&event.event_id.unwrap()).unwrap();
+            assert_eq!(stream, self.stream);
+            assert!(self.last.is_none_or(|last| number > last), "read twice");
+            self.last = Some(number);
+            if let Some(message) = event.message
+                && let JsonRpcMessage::Response(response) = &*message
+            {
+                assert_eq!(response.id, RequestId::Number(self.id));
+                self.answers += 1;
+            }
+            true
+        }
+    }
+
+    fn event() -> impl Strategy<Value = Event> {
+        prop_oneof![
+            6 => Just(Event::Progress),
+            1 => Just(Event::Answer),
+            1 => Just(Event::Cancel),
+            6 => Just(Event::Read),
+            3 => Just(Event::Resume),
+        ]
+    }
+
+    proptest! {
+        #[test]
+        fn every_request_that_is_answered_has_its_answer_read_once_however_often_its_client_is_cut_off(
+            primes in any::<bool>(),
+            events in vec((0..3_usize, event()), 0..200),
+        ) {
+            let mut outbox = Outbox { primes, ..Outbox::default() };
+            let mut clients: Vec<_> = (0..3).map(|id| Client::open(&mut outbox, id)).collect();
+            for (client, event) in events {
+                clients[client].suffer(&mut outbox, event);
+                for stream in outbox.streams.values() {
+                    let rest = stream.bytes - stream.kept.back().map_or(0, |kept| kept.bytes);
+                    prop_assert!(stream.kept.len() <= MAX_KEPT && rest <= MAX_KEPT_BYTES);
+                }
+            }
+            for client in &mut clients {
+                while client.read(&mut outbox) {}
+                prop_assert_eq!(client.answers, usize::from(client.answered));
+            }
+        }
     }
 }

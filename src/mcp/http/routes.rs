@@ -12,7 +12,6 @@ use rmcp::{
     model::{ClientRequest, JsonRpcMessage},
     transport::streamable_http_server::{StreamableHttpServerConfig, StreamableHttpService},
 };
-use serde_json::Value;
 use tokio_util::sync::CancellationToken;
 
 use super::{
@@ -22,6 +21,7 @@ use super::{
     sessions::Sessions,
 };
 use crate::{
+    fabric::Fabric,
     link::admission::text,
     mcp::{
         incoming::{self, Incoming},
@@ -44,7 +44,7 @@ struct Inner {
     policy: Policy,
     sessions: Arc<Sessions>,
     protocol: StreamableHttpService<Server, Sessions>,
-    health: Box<dyn Fn() -> Value + Send + Sync>,
+    fabric: Arc<Fabric>,
     places: body::Places,
     /// Cancelled when all streams are to end.
     ending: CancellationToken,
@@ -63,7 +63,7 @@ impl Routes {
     pub fn new(
         policy: Policy,
         server: Server,
-        health: impl Fn() -> Value + Send + Sync + 'static,
+        fabric: Arc<Fabric>,
         ending: CancellationToken,
     ) -> Self {
         let sessions = Arc::new(Sessions::default());
@@ -84,7 +84,7 @@ impl Routes {
                 policy,
                 sessions,
                 protocol,
-                health: Box::new(health),
+                fabric,
                 places: body::Places::default(),
                 ending,
             }),
@@ -99,12 +99,12 @@ impl Routes {
         }
         match request.uri().path() {
             "/mcp" => self.authorized(request, peer).await,
-            "/health" => self.health(request.method()),
+            "/health" => self.health(request.method()).await,
             _ => (StatusCode::NOT_FOUND, NOT_FOUND).into_response(),
         }
     }
 
-    fn health(&self, method: &Method) -> Response {
+    async fn health(&self, method: &Method) -> Response {
         if method != Method::GET && method != Method::HEAD {
             return (
                 StatusCode::METHOD_NOT_ALLOWED,
@@ -112,7 +112,7 @@ impl Routes {
             )
                 .into_response();
         }
-        (JSON, format!("{}\n", (self.inner.health)())).into_response()
+        (JSON, format!("{}\n", self.inner.fabric.health().await)).into_response()
     }
 
     async fn authorized(&self, request: Request, peer: SocketAddr) -> Response {

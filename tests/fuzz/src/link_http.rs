@@ -53,7 +53,7 @@ pub fn check(data: &[u8]) {
     } else {
         "10.0.0.8:9"
     };
-    let routes = http::routes(&config, shared.clone());
+    let routes = http::routes(&config, shared.clone(), None);
     // Time passes when nothing else is left to do, so no input takes long.
     let runtime = tokio::runtime::Builder::new_current_thread()
         .enable_time()
