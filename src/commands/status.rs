@@ -2,7 +2,7 @@
 
 use std::process::ExitCode;
 
-use super::console;
+use super::{console, startup::BAD_SETTINGS};
 use crate::{
     config::{Config, Flags, Folders, LinkConfig},
     fabric::{
@@ -14,9 +14,6 @@ use crate::{
 
 /// The exit code when no bridge answers.
 const NO_BRIDGE: u8 = 1;
-
-/// The exit code for settings that can't be used.
-const BAD_SETTINGS: u8 = 2;
 
 /// Prints what there is to say. Exit code 0: a bridge answers; 1: none does; 2: settings that can't be used.
 pub fn run(flags: &Flags, folders: &Folders) -> ExitCode {

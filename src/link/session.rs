@@ -19,7 +19,7 @@ use super::{
     registry::{Registered, Registry},
     text::TextMode,
 };
-use crate::config::LinkToken;
+use crate::config::Token;
 
 /// How long the bridge waits for the other side to take notice of a close.
 const CLOSE_TIME: Duration = Duration::from_millis(500);
@@ -39,7 +39,7 @@ pub struct Shared {
     /// Where computers are entered.
     pub registry: Registry,
     /// What each hello must show.
-    pub token: Option<LinkToken>,
+    pub token: Option<Token>,
 }
 
 /// Serves one connection from its hello to its end.

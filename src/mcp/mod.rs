@@ -1,6 +1,7 @@
-//! The MCP side: lines of JSON-RPC on standard input and output, served by rmcp.
+//! The MCP side: JSON-RPC on standard input and output, or over HTTP, served by rmcp.
 
 pub mod edge;
+pub mod http;
 mod id_scanner;
 mod incoming;
 pub mod server;

@@ -6,6 +6,8 @@
 pub mod bridge;
 pub mod computer;
 pub mod proxy;
+pub mod registries;
+pub mod served;
 
 use std::{future::Future, net::SocketAddr, time::Duration};
 

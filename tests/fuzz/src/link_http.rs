@@ -3,7 +3,7 @@
 use std::{net::SocketAddr, sync::Arc};
 
 use mcp_bridge::{
-    config::{LinkConfig, LinkToken},
+    config::{LinkConfig, Token},
     link::{http, port, registry::Registry, session::Shared},
 };
 use serde_json::Value;
@@ -41,7 +41,7 @@ pub fn check(data: &[u8]) {
     let config = LinkConfig {
         host: "127.0.0.1".to_owned(),
         port: 0,
-        token: setting.token.then(|| LinkToken::new(TOKEN)),
+        token: setting.token.then(|| Token::new(TOKEN)),
         names: vec!["bridge.example.org".to_owned()],
     };
     let shared = Arc::new(Shared {
