@@ -4,7 +4,7 @@ use std::{cell::Cell, fs, panic, path::Path, sync::Once};
 
 use crate::targets::{
     agent_json::{self, AgentJson},
-    config, link_frames, link_http, stdin_lines,
+    config, link_frames, link_http, link_session, stdin_lines,
 };
 
 thread_local! {
@@ -57,6 +57,11 @@ fn frames_stand_every_seed() {
 #[test]
 fn the_link_port_stands_every_seed() {
     replay("link_http", link_http::check);
+}
+
+#[test]
+fn a_computers_life_on_the_link_stands_every_seed() {
+    replay("link_session", link_session::check);
 }
 
 #[test]
