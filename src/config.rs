@@ -1,7 +1,7 @@
 //! Settings: flags over environment over configuration file over defaults, in one typed struct.
 
 use std::{
-    collections::BTreeMap,
+    collections::{BTreeMap, BTreeSet},
     fmt,
     path::{Path, PathBuf},
     time::Duration,
@@ -16,6 +16,9 @@ pub const DEFAULT_LINK_PORT: u16 = 3001;
 /// The name of the configuration file inside the configuration folder.
 pub const CONFIG_FILE: &str = "config.toml";
 
+/// The name of the user's folder of tools inside the configuration folder.
+pub const TOOLS_FOLDER: &str = "tools";
+
 /// Everything a person can set, after all sources were read.
 #[derive(Debug, Clone)]
 pub struct Config {
@@ -23,6 +26,23 @@ pub struct Config {
     pub link: LinkConfig,
     /// How long `probe-computers` waits for a computer's answer.
     pub probe_timeout: Duration,
+    /// Which tools there are.
+    pub tools: ToolsConfig,
+}
+
+/// Settings of tools.
+#[derive(Debug, Clone, Default, PartialEq, Eq)]
+pub struct ToolsConfig {
+    /// The user's own folder of tools, which need not be there.
+    pub own_folder: Option<PathBuf>,
+    /// Further folders of tools, which have to be there.
+    pub folders: Vec<PathBuf>,
+    /// The only sets of tools there are to be, if any were chosen.
+    pub sets: Option<BTreeSet<String>>,
+    /// The only tools there are to be beside those sets, if any were chosen.
+    pub names: Option<BTreeSet<String>>,
+    /// Whether only tools that promise to change nothing may be called.
+    pub read_only: bool,
 }
 
 /// Settings of the link port.
@@ -115,6 +135,12 @@ pub struct Flags {
     pub link_names: Option<String>,
     /// `--probe-timeout-ms`
     pub probe_timeout_ms: Option<String>,
+    /// `--tools`, as often as it was given
+    pub tools: Vec<String>,
+    /// `--toolsets`
+    pub toolsets: Option<String>,
+    /// `--read-only`
+    pub read_only: bool,
 }
 
 /// One setting under its three names.
@@ -149,13 +175,31 @@ const PROBE_TIMEOUT: Setting = Setting {
     variable: "CC_PROBE_TIMEOUT_MS",
     key: "probe_timeout_ms",
 };
+const TOOLS: Setting = Setting {
+    flag: "--tools",
+    variable: "MCP_BRIDGE_TOOLS",
+    key: "tools",
+};
+const TOOLSETS: Setting = Setting {
+    flag: "--toolsets",
+    variable: "MCP_BRIDGE_TOOLSETS",
+    key: "toolsets",
+};
+const READ_ONLY: Setting = Setting {
+    flag: "--read-only",
+    variable: "MCP_BRIDGE_READ_ONLY",
+    key: "read_only",
+};
 
-const SETTINGS: [&Setting; 5] = [
+const SETTINGS: [&Setting; 8] = [
     &LINK_HOST,
     &LINK_PORT,
     &LINK_TOKEN,
     &LINK_NAMES,
     &PROBE_TIMEOUT,
+    &TOOLS,
+    &TOOLSETS,
+    &READ_ONLY,
 ];
 
 /// Why the settings can't be used. Each message names the source of the value.
@@ -208,7 +252,12 @@ impl Config {
             None => String::new(),
         };
         let file = file.unwrap_or_else(|| PathBuf::from(CONFIG_FILE));
-        Self::resolve(flags, variable, &file, &text)
+        let mut config = Self::resolve(flags, variable, &file, &text)?;
+        config.tools.own_folder = folders
+            .config
+            .as_ref()
+            .map(|folder| folder.join(TOOLS_FOLDER));
+        Ok(config)
     }
 
     /// As [`Config::load`], with the configuration file's text at hand.
@@ -227,6 +276,7 @@ impl Config {
                 return Some(Given {
                     value: value.clone(),
                     source: format!("the flag {}", setting.flag),
+                    folder: None,
                 });
             }
             // A client's configuration form leaves an empty variable for what was not filled in.
@@ -234,11 +284,13 @@ impl Config {
                 return Some(Given {
                     value,
                     source: format!("the environment variable {}", setting.variable),
+                    folder: None,
                 });
             }
             keys.get(setting.key).map(|(value, line)| Given {
                 value: value.clone(),
                 source: format!("`{}` (line {line} of {})", setting.key, file.display()),
+                folder: file.parent().map(Path::to_path_buf),
             })
         };
 
@@ -284,6 +336,20 @@ impl Config {
             }
             None => Duration::from_secs(2),
         };
+        let tools = (!flags.tools.is_empty()).then(|| flags.tools.join(","));
+        let read_only = flags.read_only.then(|| "true".to_owned());
+        let tools = ToolsConfig {
+            own_folder: None,
+            sets: pick(&TOOLSETS, &flags.toolsets).map(|given| given.list().collect()),
+            read_only: match pick(&READ_ONLY, &read_only) {
+                Some(given) => given.parse("true or false")?,
+                None => false,
+            },
+            ..match pick(&TOOLS, &tools) {
+                Some(given) => given.tools()?,
+                None => ToolsConfig::default(),
+            }
+        };
         Ok(Self {
             link: LinkConfig {
                 host,
@@ -292,6 +358,7 @@ impl Config {
                 names,
             },
             probe_timeout,
+            tools,
         })
     }
 }
@@ -300,9 +367,45 @@ impl Config {
 struct Given {
     value: String,
     source: String,
+    /// The folder that paths are relative to, if it is not the one this process is in.
+    folder: Option<PathBuf>,
 }
 
 impl Given {
+    /// The words of a list with commas between.
+    fn list(&self) -> impl Iterator<Item = String> + '_ {
+        self.value
+            .split(',')
+            .map(str::trim)
+            .filter(|word| !word.is_empty())
+            .map(str::to_owned)
+    }
+
+    /// Folders of tools and names of tools: what has a slash in it, or is a folder that exists, is no name.
+    fn tools(&self) -> Result<ToolsConfig, ConfigError> {
+        let mut tools = ToolsConfig::default();
+        for word in self.list() {
+            let path = match &self.folder {
+                Some(folder) => folder.join(&word),
+                None => PathBuf::from(&word),
+            };
+            if word.contains(['/', '\\']) || word.starts_with('.') || path.is_dir() {
+                let path = std::path::absolute(&path).unwrap_or(path);
+                tools.folders.push(path);
+            } else if word
+                .chars()
+                .all(|c| c.is_ascii_alphanumeric() || matches!(c, '_' | '-'))
+            {
+                tools.names.get_or_insert_default().insert(word);
+            } else {
+                return Err(self.refused(
+                    "folders of tools (with a slash in them) and names of tools, with commas between",
+                ));
+            }
+        }
+        Ok(tools)
+    }
+
     fn parse<T: std::str::FromStr>(&self, expected: &str) -> Result<T, ConfigError> {
         self.value
             .trim()
@@ -348,6 +451,7 @@ fn read_file(file: &Path, text: &str) -> Result<BTreeMap<String, (String, usize)
         let value = match value.into_inner() {
             toml::Value::String(value) => value,
             toml::Value::Integer(value) => value.to_string(),
+            toml::Value::Boolean(value) if key == READ_ONLY.key => value.to_string(),
             toml::Value::Array(values) if values.iter().all(toml::Value::is_str) => values
                 .iter()
                 .filter_map(toml::Value::as_str)
@@ -412,6 +516,36 @@ mod tests {
             ("10.0.0.2", 3)
         );
         assert_eq!(config.probe_timeout, Duration::from_millis(50));
+    }
+
+    #[test]
+    fn tools_are_folders_and_names() {
+        let file = "tools = [\"./more\", \"greet\", \"echo\"]\ntoolsets = \"core, files\"\nread_only = true";
+        let tools = resolve(Flags::default(), &[], file).unwrap().tools;
+        assert!(tools.folders[0].is_absolute() && tools.folders[0].ends_with("more"));
+        let words = |words: &[&str]| Some(words.iter().map(|word| (*word).to_owned()).collect());
+        assert_eq!(tools.names, words(&["echo", "greet"]));
+        assert_eq!(tools.sets, words(&["core", "files"]));
+        assert!(tools.read_only);
+
+        let flags = Flags {
+            tools: vec!["a/b".into(), "greet".into()],
+            ..Flags::default()
+        };
+        let tools = resolve(flags, &[("MCP_BRIDGE_READ_ONLY", "false")], file)
+            .unwrap()
+            .tools;
+        assert_eq!((tools.folders.len(), tools.names), (1, words(&["greet"])));
+        assert!(!tools.read_only);
+        for (file, key) in [
+            ("tools = \"what?\"", "tools"),
+            ("read_only = \"perhaps\"", "read_only"),
+        ] {
+            let error = resolve(Flags::default(), &[], file)
+                .unwrap_err()
+                .to_string();
+            assert!(error.contains(&format!("`{key}` (line 1")), "{error}");
+        }
     }
 
     #[test]

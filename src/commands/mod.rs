@@ -7,3 +7,4 @@ pub mod logs;
 pub mod serve;
 mod signals;
 pub mod simulate;
+pub mod tools;

@@ -10,7 +10,7 @@ use crate::{
     fabric::Fabric,
     logging::{self, LogError},
     mcp::{self, server::Server, stdio},
-    tools::Catalogue,
+    tools,
 };
 
 /// The exit code for settings that can't be used.
@@ -70,7 +70,7 @@ fn serve(config: &Config) -> anyhow::Result<&'static str> {
         limits::raise_open_files();
         tracing::info!(version = env!("CARGO_PKG_VERSION"), pid = std::process::id(), "started");
         let fabric = Arc::new(Fabric::start(&config.link));
-        let server = Server::new(fabric.clone(), Arc::new(Catalogue::built_in(config)));
+        let server = Server::new(fabric.clone(), tools::start(config));
         tokio::select! {
             () = mcp::serve(server, input, output, move || fabric.want()) => anyhow::Ok("the client is gone"),
             signal = signals.next() => Ok(signal),

@@ -13,7 +13,15 @@ pub use crate::link::{
     port::{Blocked, PortState},
     text::one_line,
 };
-use crate::{config::LinkConfig, link::port::LinkPort};
+use crate::{
+    config::LinkConfig,
+    link::{port::LinkPort, text},
+};
+
+/// A value of an agent's own making, whose strings stand for bytes (PROTOCOL.md, "Byte strings"), as text.
+pub fn decode_bytes(value: Value) -> Value {
+    text::decode_value(value, text::TextMode::Bytes)
+}
 
 /// The computers, as tools see them.
 #[derive(Debug)]
