@@ -3,9 +3,9 @@
 -- With one computer a function returns what came of it, or throws what went wrong; with a list of computers it asks
 -- them all at once, and returns a table of what came of each, by number.
 
-local ask, null = ...
+local ask, null, array = ...
 
-local error, select, type, unpack, concat = error, select, type, table.unpack, table.concat
+local error, next, select, type, unpack, concat = error, next, select, type, table.unpack, table.concat
 
 local computers = {}
 
@@ -25,6 +25,23 @@ local function for_each(ids, what)
     list[i] = { ids[i], value }
   end
   return list
+end
+
+-- The options, as the bridge takes them: a list without entries stays one.
+local function checked(options)
+  check(options, "options", "table", "nil")
+  if not options then return nil end
+  local result = {}
+  for key, value in next, options do result[key] = value end
+  if type(result.arguments) == "table" then
+    local list, count = {}, result.arguments.n or #result.arguments
+    for i = 1, count do
+      list[i] = result.arguments[i]
+      if list[i] == nil then list[i] = null end
+    end
+    result.arguments = array(list)
+  end
+  return result
 end
 
 local function as_list(target)
@@ -65,7 +82,7 @@ end
 --- Runs Lua on one computer, or on several at once.
 -- @tparam number|{number,...} target The computer's number, or a list of them.
 -- @tparam string|function code Statements or an expression; or a function that gets a number and returns those for it.
--- @tparam[opt] table options `timeoutMs` for each computer (20000), `exclusive`, `arguments`: a list, `...` in the code.
+-- @tparam[opt] table options `timeoutMs` for each computer (20000), `exclusive`, `arguments`: a list, the code's `...`.
 -- @return The values that the code returned; of several, a table by number: `{ok, returns, output}` or `{ok, error}`.
 function computers.exec(target, code, options)
   check(target, "#1", "number", "table")
@@ -73,7 +90,7 @@ function computers.exec(target, code, options)
   local ids, is_single = as_list(target)
   local on = for_each(ids, code)
   for i = 1, #on do on[i] = { id = on[i][1], code = on[i][2] } end
-  return answer(ask({ of = "exec", on = on, options = options }), is_single)
+  return answer(ask({ of = "exec", on = array(on), options = checked(options) }), is_single)
 end
 
 --- Calls a tool for one computer, or for several at once.
@@ -89,7 +106,7 @@ function computers.call(target, tool, arguments, options)
   local ids, is_single = as_list(target)
   local on = for_each(ids, arguments)
   for i = 1, #on do on[i] = { id = on[i][1], arguments = on[i][2] or {} } end
-  return answer(ask({ of = "call", tool = tool, on = on, options = options }), is_single)
+  return answer(ask({ of = "call", tool = tool, on = array(on), options = checked(options) }), is_single)
 end
 
 return computers

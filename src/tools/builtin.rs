@@ -10,7 +10,7 @@ use super::{
     exec_lua::ExecLua,
     find_tools::FindTools,
     get_job::GetJob,
-    kit::Kit,
+    kit::{From, Kit},
     list_computers::ListComputers,
     list_jobs::ListJobs,
     manifest::{self, Manifest, What},
@@ -22,9 +22,6 @@ use super::{
 pub const FILE: &str = "mcp-bridge's own lua/tools/_index.yaml";
 
 const MANIFEST: &str = include_str!("../../lua/tools/_index.yaml");
-
-/// The set of a built-in tool that names none.
-const SET: &str = "core";
 
 /// Reads the manifest.
 fn manifest() -> Manifest {
@@ -49,7 +46,9 @@ pub fn offer(kit: &Kit, probe_time: Duration) -> Offer {
             continue;
         };
         let origin = format!("{FILE}:{}", entry.line);
-        match kit.tool(spec, SET, origin, |name| native(name, kit, probe_time)) {
+        match kit.tool(spec, From::Product, origin, |name| {
+            native(name, kit, probe_time)
+        }) {
             Ok(tool) => offer.tools.push(tool),
             Err(problem) => tracing::error!("{FILE}:{}: {problem}", entry.line),
         }

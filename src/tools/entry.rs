@@ -35,6 +35,7 @@ pub enum Handled {
 pub struct EntryTool {
     spec: ToolSpec,
     set: String,
+    is_listed: bool,
     origin: String,
     handler: Arc<dyn Handler>,
     /// Made when they are first needed: that takes longer than a call.
@@ -43,11 +44,18 @@ pub struct EntryTool {
 }
 
 impl EntryTool {
-    /// A tool of the set `set`, unless its entry names another.
-    pub fn new(spec: ToolSpec, set: &str, origin: String, handler: Arc<dyn Handler>) -> Self {
+    /// A tool of a set. `is_listed`: it is in the list when no sets were chosen.
+    pub fn new(
+        spec: ToolSpec,
+        set: String,
+        is_listed: bool,
+        origin: String,
+        handler: Arc<dyn Handler>,
+    ) -> Self {
         Self {
-            set: spec.set.clone().unwrap_or_else(|| set.to_owned()),
             spec,
+            set,
+            is_listed,
             origin,
             handler,
             input: OnceLock::new(),
@@ -109,6 +117,10 @@ impl Tool for EntryTool {
 
     fn set(&self) -> &str {
         &self.set
+    }
+
+    fn is_listed(&self) -> bool {
+        self.is_listed
     }
 
     fn origin(&self) -> String {

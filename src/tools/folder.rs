@@ -15,14 +15,11 @@ use mlua::{Lua, LuaOptions, StdLib, chunk::ChunkMode};
 
 use super::{
     Offer, Tool,
-    kit::Kit,
+    kit::{From, Kit},
     manifest::{self, Entry, FILE, Handler, Place, Problem, Text, What},
     prompt::Prompt,
     resource::Resource,
 };
-
-/// The set of a tool whose entry names none.
-const SET: &str = "custom";
 
 /// Deeper folders are not looked into.
 const MAX_DEPTH: usize = 12;
@@ -271,7 +268,7 @@ impl Folders {
         Ok(match &entry.what {
             What::Tool(spec) => {
                 let origin = format!("{}:{}", file.display(), entry.line);
-                Item::Tool(self.kit.tool(spec.clone(), SET, origin, |_| None)?)
+                Item::Tool(self.kit.tool(spec.clone(), From::User, origin, |_| None)?)
             }
             What::Prompt(spec) => Item::Prompt(self.kit.prompt(spec.clone())?),
             What::Resource(spec) => Item::Resource(self.kit.resource(spec.clone())?),

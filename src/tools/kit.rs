@@ -22,6 +22,25 @@ pub struct Kit {
     pub couriers: Arc<Couriers>,
 }
 
+/// Whose tool it is.
+#[derive(Debug, Clone, Copy, PartialEq, Eq)]
+pub enum From {
+    /// Part of the product.
+    Product,
+    /// A user's own.
+    User,
+}
+
+impl From {
+    /// The set of a tool whose entry names none.
+    fn set(self) -> &'static str {
+        match self {
+            Self::Product => "core",
+            Self::User => "custom",
+        }
+    }
+}
+
 impl Default for Kit {
     fn default() -> Self {
         let couriers = Arc::<Couriers>::default();
@@ -33,15 +52,14 @@ impl Default for Kit {
 }
 
 impl Kit {
-    /// A tool of the set `set`, unless its entry names another. `native` stands behind an entry that names what is
-    /// written in Rust.
+    /// A tool from `origin`. `native` stands behind an entry that names what is written in Rust.
     ///
     /// # Errors
     /// There is nothing behind the entry.
     pub fn tool(
         &self,
         spec: ToolSpec,
-        set: &str,
+        from: From,
         origin: String,
         native: impl FnOnce(&str) -> Option<Arc<dyn Handler>>,
     ) -> Result<Arc<dyn Tool>, String> {
@@ -60,7 +78,12 @@ impl Kit {
                 native(name).ok_or_else(|| format!("there is no native handler `{name}`"))?
             }
         };
-        Ok(Arc::new(EntryTool::new(spec, set, origin, handler)))
+        let set = spec.set.clone().unwrap_or_else(|| from.set().to_owned());
+        // A person who adds a tool wants it; the product's own sets are more than a client should pay for.
+        let is_listed = from == From::User || set == From::Product.set();
+        Ok(Arc::new(EntryTool::new(
+            spec, set, is_listed, origin, handler,
+        )))
     }
 
     /// A prompt.

@@ -78,6 +78,11 @@ pub trait Tool: Send + Sync {
     /// The set it belongs to, by which it can be switched on and off.
     fn set(&self) -> &str;
 
+    /// Whether it is in the list when no sets were chosen. If not, it can still be found.
+    fn is_listed(&self) -> bool {
+        true
+    }
+
     /// Where it is defined, in the user's words: a file and line, or a server.
     fn origin(&self) -> String;
 

@@ -7,9 +7,6 @@ use rmcp::model::Tool as Definition;
 use super::{Tool, annotations};
 use crate::config::ToolsConfig;
 
-/// The sets that are listed when none is chosen.
-pub const DEFAULT_SETS: [&str; 2] = ["core", "custom"];
-
 /// The word that stands for every set.
 pub const ALL_SETS: &str = "all";
 
@@ -21,7 +18,7 @@ pub const CALL_TOOL: &str = "call-tool";
 /// What a person chose.
 #[derive(Debug, Clone, Default, PartialEq, Eq)]
 pub struct Policy {
-    /// The only sets there are to be; none chosen: the default ones are listed, and the others can be found.
+    /// The only sets there are to be; none chosen: some are listed, and the others can be found.
     pub sets: Option<BTreeSet<String>>,
     /// The only tools there are to be, beside those of the chosen sets.
     pub names: Option<BTreeSet<String>>,
@@ -72,7 +69,7 @@ impl Policy {
         let in_set = match (&self.sets, &self.names) {
             (Some(sets), _) => sets.contains(set) || sets.contains(ALL_SETS),
             (None, Some(_)) => false,
-            (None, None) if DEFAULT_SETS.contains(&set) => true,
+            (None, None) if tool.is_listed() => true,
             (None, None) => return Verdict::Reachable,
         };
         if named || in_set {

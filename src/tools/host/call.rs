@@ -141,12 +141,7 @@ struct Call<'a> {
 
 impl Call<'_> {
     async fn serve(&self, worker: &mut Worker, order: Order) -> Result<Done, String> {
-        let gone = |problem: super::pool::WorkerGone| {
-            format!(
-                "{}: {problem} while it ran. It may have taken more memory than there is.",
-                self.code.chunk
-            )
-        };
+        let gone = |problem: super::pool::WorkerGone| format!("{}: {problem}", self.code.chunk);
         worker.send(&ToWorker::Call(order)).await.map_err(gone)?;
         let mut lines = 0;
         let mut hears = true;

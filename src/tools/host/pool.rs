@@ -238,10 +238,12 @@ impl Workers {
 #[derive(Debug, Error)]
 pub enum WorkerGone {
     /// It ended, or its pipes broke.
-    #[error("the worker process ended")]
+    #[error(
+        "its worker process ended while it ran: it may have taken more memory than there is, or was ended from outside"
+    )]
     Ended,
     /// It sent a line that is no message, or one that is too long.
-    #[error("the worker process sent what is no message: {0}")]
+    #[error("its worker process sent what is no message: {0}")]
     Nonsense(String),
 }
 

@@ -91,8 +91,8 @@ impl Sandbox {
         })
     }
 
-    /// Runs a call to its end.
-    pub fn run(self, order: &Order) -> Done {
+    /// Runs a call to its end. Dropping the state afterwards runs the finalizers of what it made.
+    pub fn run(&self, order: &Order) -> Done {
         let end = match self.lua.set_memory_limit(order.memory) {
             Ok(_) => self.call(order).unwrap_or_else(End::Failed),
             Err(error) => End::Failed(error.to_string()),
@@ -184,7 +184,7 @@ impl Sandbox {
             let (caught, chunk) = (caught.clone(), chunk.to_owned());
             self.lua.create_function(move |lua, thrown: LuaValue| {
                 let trace = lua
-                    .traceback(None, 1)
+                    .traceback(None, 2)
                     .map(|trace| trace.to_string_lossy())
                     .unwrap_or_default();
                 *caught.borrow_mut() = Some(with_trace(&thrown_text(lua, &thrown), &trace, &chunk));
@@ -266,17 +266,15 @@ fn natives(
         })?,
     )?;
     native.raw_set("null", lua_json::null(lua)?)?;
-    native.raw_set(
-        "json_array",
-        lua.create_function(|lua, table: Option<Table>| {
-            let table = match table {
-                Some(table) => table,
-                None => lua.create_table()?,
-            };
-            lua_json::mark_array(lua, &table)?;
-            Ok(table)
-        })?,
-    )?;
+    let array = lua.create_function(|lua, table: Option<Table>| {
+        let table = match table {
+            Some(table) => table,
+            None => lua.create_table()?,
+        };
+        lua_json::mark_array(lua, &table)?;
+        Ok(table)
+    })?;
+    native.raw_set("json_array", &array)?;
     native.raw_set(
         "json_encode",
         lua.create_function(|lua, value: LuaValue| {
@@ -306,10 +304,11 @@ fn natives(
             Answer::Error(problem) => Err(mlua::Error::runtime(problem)),
         }
     })?;
-    let computers: Table = lua
-        .load(COMPUTERS)
-        .set_name("=computers")
-        .call((ask, lua_json::null(lua)?))?;
+    let computers: Table = lua.load(COMPUTERS).set_name("=computers").call((
+        ask,
+        lua_json::null(lua)?,
+        array.clone(),
+    ))?;
     native.raw_set("computers", computers)?;
     Ok(native)
 }

@@ -61,6 +61,8 @@ pub fn run() -> ExitCode {
         };
         let done = sandbox.run(&order);
         say(&FromWorker::Done(done));
+        // Only now: finalizers may take as long as they like, and the answer is on its way.
+        drop(sandbox);
     }
 }
 
