@@ -3,6 +3,7 @@
 mod sources;
 
 use std::{
+    collections::BTreeSet,
     fmt,
     path::{Path, PathBuf},
     time::Duration,
@@ -22,6 +23,9 @@ pub const DEFAULT_MCP_PORT: u16 = 3000;
 /// The name of the configuration file inside the configuration folder.
 pub const CONFIG_FILE: &str = "config.toml";
 
+/// The name of the user's folder of tools inside the configuration folder.
+pub const TOOLS_FOLDER: &str = "tools";
+
 /// Everything a person can set, after all sources were read.
 #[derive(Debug, Clone)]
 pub struct Config {
@@ -29,6 +33,23 @@ pub struct Config {
     pub link: LinkConfig,
     /// How long `probe-computers` waits for a computer's answer.
     pub probe_timeout: Duration,
+    /// Which tools there are.
+    pub tools: ToolsConfig,
+}
+
+/// Settings of tools.
+#[derive(Debug, Clone, Default, PartialEq, Eq)]
+pub struct ToolsConfig {
+    /// The user's own folder of tools, which need not be there.
+    pub own_folder: Option<PathBuf>,
+    /// Further folders of tools, which have to be there.
+    pub folders: Vec<PathBuf>,
+    /// The only sets of tools there are to be, if any were chosen.
+    pub sets: Option<BTreeSet<String>>,
+    /// The only tools there are to be beside those sets, if any were chosen.
+    pub names: Option<BTreeSet<String>>,
+    /// Whether only tools that promise to change nothing may be called.
+    pub read_only: bool,
 }
 
 /// Settings of the link port.
@@ -154,6 +175,12 @@ pub struct Flags {
     pub mcp_port: Option<String>,
     /// `--mcp-token`
     pub mcp_token: Option<String>,
+    /// `--tools`, as often as it was given
+    pub tools: Vec<String>,
+    /// `--toolsets`
+    pub toolsets: Option<String>,
+    /// `--read-only`
+    pub read_only: bool,
 }
 
 const LINK_HOST: Setting = Setting {
@@ -181,6 +208,21 @@ const PROBE_TIMEOUT: Setting = Setting {
     variable: "CC_PROBE_TIMEOUT_MS",
     key: "probe_timeout_ms",
 };
+const TOOLS: Setting = Setting {
+    flag: "--tools",
+    variable: "MCP_BRIDGE_TOOLS",
+    key: "tools",
+};
+const TOOLSETS: Setting = Setting {
+    flag: "--toolsets",
+    variable: "MCP_BRIDGE_TOOLSETS",
+    key: "toolsets",
+};
+const READ_ONLY: Setting = Setting {
+    flag: "--read-only",
+    variable: "MCP_BRIDGE_READ_ONLY",
+    key: "read_only",
+};
 
 const MCP_HOST: Setting = Setting {
     flag: "--mcp-host",
@@ -198,7 +240,7 @@ const MCP_TOKEN: Setting = Setting {
     key: "mcp_token",
 };
 
-const SETTINGS: [&Setting; 8] = [
+const SETTINGS: [&Setting; 11] = [
     &LINK_HOST,
     &LINK_PORT,
     &LINK_TOKEN,
@@ -207,6 +249,9 @@ const SETTINGS: [&Setting; 8] = [
     &MCP_HOST,
     &MCP_PORT,
     &MCP_TOKEN,
+    &TOOLS,
+    &TOOLSETS,
+    &READ_ONLY,
 ];
 
 impl Config {
@@ -220,7 +265,12 @@ impl Config {
         folders: &Folders,
     ) -> Result<Self, ConfigError> {
         let (file, text) = folders.configuration()?;
-        Self::resolve(flags, variable, &file, &text)
+        let mut config = Self::resolve(flags, variable, &file, &text)?;
+        config.tools.own_folder = folders
+            .config
+            .as_ref()
+            .map(|folder| folder.join(TOOLS_FOLDER));
+        Ok(config)
     }
 
     /// As [`Config::load`], with the configuration file's text at hand.
@@ -267,6 +317,20 @@ impl Config {
             }
             None => Duration::from_secs(2),
         };
+        let tools = (!flags.tools.is_empty()).then(|| flags.tools.join(","));
+        let read_only = flags.read_only.then(|| "true".to_owned());
+        let tools = ToolsConfig {
+            own_folder: None,
+            sets: sources.pick(&TOOLSETS, &flags.toolsets).map(|given| given.list().collect()),
+            read_only: match sources.pick(&READ_ONLY, &read_only) {
+                Some(given) => given.parse("true or false")?,
+                None => false,
+            },
+            ..match sources.pick(&TOOLS, &tools) {
+                Some(given) => read_tools(&given)?,
+                None => ToolsConfig::default(),
+            }
+        };
         Ok(Self {
             link: LinkConfig {
                 host,
@@ -275,6 +339,7 @@ impl Config {
                 names,
             },
             probe_timeout,
+            tools,
         })
     }
 }
@@ -324,6 +389,28 @@ impl McpConfig {
 /// Whether a client can send this as a bearer token.
 fn is_sendable(token: &str) -> bool {
     !token.is_empty() && token.bytes().all(|byte| byte.is_ascii_graphic())
+}
+
+/// Folders of tools and names of tools: what has a slash in it, or is a folder that exists, is no name.
+fn read_tools(given: &Given) -> Result<ToolsConfig, ConfigError> {
+    let mut tools = ToolsConfig::default();
+    for word in given.list() {
+        let path = given.path(&word);
+        if word.contains(['/', '\\']) || word.starts_with('.') || path.is_dir() {
+            let path = std::path::absolute(&path).unwrap_or(path);
+            tools.folders.push(path);
+        } else if word
+            .chars()
+            .all(|c| c.is_ascii_alphanumeric() || matches!(c, '_' | '-'))
+        {
+            tools.names.get_or_insert_default().insert(word);
+        } else {
+            return Err(given.refused(
+                "folders of tools (with a slash in them) and names of tools, with commas between",
+            ));
+        }
+    }
+    Ok(tools)
 }
 
 fn host(given: Option<Given>, default: &str) -> Result<String, ConfigError> {
@@ -426,6 +513,36 @@ mod tests {
     fn what_others_mean_by_a_variable_of_mcp_keeps_no_client_from_its_bridge() {
         let variables = [("MCP_PORT", "auto"), ("MCP_TOKEN", "two words")];
         resolve(Flags::default(), &variables, "").unwrap();
+    }
+
+    #[test]
+    fn tools_are_folders_and_names() {
+        let file = "tools = [\"./more\", \"greet\", \"echo\"]\ntoolsets = \"core, files\"\nread_only = true";
+        let tools = resolve(Flags::default(), &[], file).unwrap().tools;
+        assert!(tools.folders[0].is_absolute() && tools.folders[0].ends_with("more"));
+        let words = |words: &[&str]| Some(words.iter().map(|word| (*word).to_owned()).collect());
+        assert_eq!(tools.names, words(&["echo", "greet"]));
+        assert_eq!(tools.sets, words(&["core", "files"]));
+        assert!(tools.read_only);
+
+        let flags = Flags {
+            tools: vec!["a/b".into(), "greet".into()],
+            ..Flags::default()
+        };
+        let tools = resolve(flags, &[("MCP_BRIDGE_READ_ONLY", "false")], file)
+            .unwrap()
+            .tools;
+        assert_eq!((tools.folders.len(), tools.names), (1, words(&["greet"])));
+        assert!(!tools.read_only);
+        for (file, key) in [
+            ("tools = \"what?\"", "tools"),
+            ("read_only = \"perhaps\"", "read_only"),
+        ] {
+            let error = resolve(Flags::default(), &[], file)
+                .unwrap_err()
+                .to_string();
+            assert!(error.contains(&format!("`{key}` (line 1")), "{error}");
+        }
     }
 
     #[test]

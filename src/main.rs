@@ -1,12 +1,13 @@
 //! Parses the command line and starts a command; nothing else.
 
-use std::process::ExitCode;
+use std::{path::PathBuf, process::ExitCode};
 
 use clap::{Args, Parser, Subcommand};
 use mcp_bridge::{
     commands::{self, simulate::Simulation},
     config::{Flags, Folders},
     simulator::{Kind, Version},
+    tools::host::worker,
 };
 
 /// Lets an MCP client see and program the ComputerCraft computers of a Minecraft world.
@@ -48,12 +49,84 @@ enum Command {
         settings: Settings,
     },
 
+    /// Write, check and try tools of your own
+    Tools {
+        #[command(subcommand)]
+        command: ToolsCommand,
+    },
+
+    /// Run Lua handlers for the bridge that started this process
+    #[command(hide = true)]
+    Worker,
+
     /// Show where the log is, and its last lines
     Logs {
         /// How many lines
         #[arg(short = 'n', long, default_value_t = 40)]
         lines: usize,
     },
+}
+
+#[derive(Subcommand)]
+enum ToolsCommand {
+    /// List the tools, prompts and resources there are
+    List {
+        #[command(flatten)]
+        settings: ToolSettings,
+    },
+
+    /// Check a folder of tools, or all that are set, and say what is wrong in which file and line
+    Check {
+        /// The folder
+        folder: Option<PathBuf>,
+
+        #[command(flatten)]
+        settings: ToolSettings,
+    },
+
+    /// Write a new tool to begin with
+    New {
+        /// Its name
+        name: String,
+
+        /// The folder of tools to write it into [default: the one in the configuration folder]
+        #[arg(long, value_name = "DIR")]
+        folder: Option<PathBuf>,
+
+        /// Make it one that runs on a computer in the game
+        #[arg(long)]
+        computer: bool,
+    },
+
+    /// Run a tool as a client would, and print what comes back
+    Run {
+        /// Its name
+        name: String,
+
+        /// Its arguments, as a JSON object
+        #[arg(long, value_name = "JSON", default_value = "{}")]
+        args: String,
+
+        #[command(flatten)]
+        settings: Settings,
+    },
+}
+
+#[derive(Args)]
+struct ToolSettings {
+    /// Folders of your own tools, or the names of the only tools there are to be; more than once, or with commas between
+    /// [env: MCP_BRIDGE_TOOLS]
+    #[arg(long, value_name = "DIR|NAMES")]
+    tools: Vec<String>,
+
+    /// The only sets of tools there are to be, with commas between, such as core,custom; all means every one
+    /// [env: MCP_BRIDGE_TOOLSETS]
+    #[arg(long, value_name = "SETS")]
+    toolsets: Option<String>,
+
+    /// Allow only tools that promise to change nothing [env: MCP_BRIDGE_READ_ONLY]
+    #[arg(long)]
+    read_only: bool,
 }
 
 #[derive(Args)]
@@ -149,6 +222,9 @@ struct Settings {
     /// How long a computer has to answer a probe, in milliseconds [env: CC_PROBE_TIMEOUT_MS] [default: 2000]
     #[arg(long, value_name = "MS")]
     probe_timeout_ms: Option<String>,
+
+    #[command(flatten)]
+    tools: ToolSettings,
 }
 
 impl From<Settings> for Flags {
@@ -159,7 +235,7 @@ impl From<Settings> for Flags {
             link_token: settings.link_token,
             link_names: settings.link_names,
             probe_timeout_ms: settings.probe_timeout_ms,
-            ..Self::default()
+            ..settings.tools.into()
         }
     }
 }
@@ -175,6 +251,17 @@ impl From<Serve> for Flags {
     }
 }
 
+impl From<ToolSettings> for Flags {
+    fn from(settings: ToolSettings) -> Self {
+        Self {
+            tools: settings.tools,
+            toolsets: settings.toolsets,
+            read_only: settings.read_only,
+            ..Self::default()
+        }
+    }
+}
+
 fn main() -> ExitCode {
     let line = CommandLine::parse();
     let folders = Folders::from_environment(|name| std::env::var(name).ok());
@@ -185,6 +272,23 @@ fn main() -> ExitCode {
             commands::serve::run(&line.into(), &folders, print_port)
         }
         Some(Command::Demo) => commands::demo::run(),
+        Some(Command::Tools { command }) => match command {
+            ToolsCommand::List { settings } => commands::tools::list(&settings.into(), &folders),
+            ToolsCommand::Check { folder, settings } => {
+                commands::tools::check(folder, &settings.into(), &folders)
+            }
+            ToolsCommand::New {
+                name,
+                folder,
+                computer,
+            } => commands::tools::new(&name, folder, computer, &folders),
+            ToolsCommand::Run {
+                name,
+                args,
+                settings,
+            } => commands::tools::run(&name, &args, &settings.into(), &folders),
+        },
+        Some(Command::Worker) => worker::run(),
         Some(Command::Simulate(line)) => commands::simulate::run(&line.into()),
         Some(Command::Status { settings }) => commands::status::run(&settings.into(), &folders),
         Some(Command::Logs { lines }) => commands::logs::run(&folders, lines),

@@ -67,7 +67,7 @@ async fn the_stateless_revision_is_served_without_a_handshake() {
         "{discovered}"
     );
     let listed = bridge.request("tools/list", stateless(json!({}))).await;
-    assert_eq!(listed["result"]["tools"].as_array().unwrap().len(), 6);
+    assert_eq!(listed["result"]["tools"].as_array().unwrap().len(), 9);
     assert_eq!(listed["result"]["resultType"], "complete");
     let called = bridge
         .request("tools/call", stateless(json!({"name": "probe-computers"})))
@@ -91,12 +91,15 @@ async fn tools_are_listed_on_one_page_with_all_that_clients_ask_for() {
     assert_eq!(
         names,
         [
+            "call-tool",
             "cancel-job",
             "exec-lua",
+            "find-tools",
             "get-job",
             "list-computers",
             "list-jobs",
-            "probe-computers"
+            "probe-computers",
+            "run-script"
         ]
     );
     for tool in tools {

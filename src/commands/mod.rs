@@ -10,3 +10,4 @@ pub mod simulate;
 mod startup;
 pub mod status;
 pub mod stdio;
+pub mod tools;

@@ -11,7 +11,7 @@ use crate::{
     fabric::Fabric,
     logging::{self, LogError},
     mcp::server::Server,
-    tools::Catalogue,
+    tools,
 };
 
 /// The exit code for settings that can't be used.
@@ -104,7 +104,7 @@ fn block_on(
             "started"
         );
         let fabric = Arc::new(Fabric::start(&config.link, Some(&folders.state)));
-        let server = Server::new(fabric.clone(), Arc::new(Catalogue::built_in(config)));
+        let server = Server::new(fabric.clone(), tools::start(config));
         serve(Bridge {
             fabric,
             server,

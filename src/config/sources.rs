@@ -70,6 +70,7 @@ impl<'a> Sources<'a> {
             return Some(Given {
                 value: value.clone(),
                 source: format!("the flag {}", setting.flag),
+                folder: None,
             });
         }
         // A client's configuration form leaves an empty variable for what was not filled in.
@@ -77,11 +78,13 @@ impl<'a> Sources<'a> {
             return Some(Given {
                 value,
                 source: format!("the environment variable {}", setting.variable),
+                folder: None,
             });
         }
         self.keys.get(setting.key).map(|(value, line)| Given {
             value: value.clone(),
             source: format!("`{}` (line {line} of {})", setting.key, self.file.display()),
+            folder: self.file.parent().map(Path::to_path_buf),
         })
     }
 }
@@ -90,9 +93,28 @@ impl<'a> Sources<'a> {
 pub struct Given {
     pub value: String,
     source: String,
+    /// The folder that paths are relative to, if it is not the one this process is in.
+    folder: Option<PathBuf>,
 }
 
 impl Given {
+    /// The words of a list with commas between.
+    pub fn list(&self) -> impl Iterator<Item = String> + '_ {
+        self.value
+            .split(',')
+            .map(str::trim)
+            .filter(|word| !word.is_empty())
+            .map(str::to_owned)
+    }
+
+    /// A word of it as a path.
+    pub fn path(&self, word: &str) -> PathBuf {
+        match &self.folder {
+            Some(folder) => folder.join(word),
+            None => PathBuf::from(word),
+        }
+    }
+
     /// The value as something that is written as one word.
     pub fn parse<T: FromStr>(&self, expected: &str) -> Result<T, ConfigError> {
         self.value
@@ -152,6 +174,7 @@ fn read_file(
         let value = match value.into_inner() {
             toml::Value::String(value) => value,
             toml::Value::Integer(value) => value.to_string(),
+            toml::Value::Boolean(value) => value.to_string(),
             toml::Value::Array(values) if values.iter().all(toml::Value::is_str) => values
                 .iter()
                 .filter_map(toml::Value::as_str)
@@ -159,7 +182,7 @@ fn read_file(
                 .join(","),
             other => {
                 return Err(refused(format!(
-                    "line {line}: `{key}` is a {}, but must be a text or a whole number",
+                    "line {line}: `{key}` is a {}, but must be a text, a whole number, or true or false",
                     other.type_str()
                 )));
             }

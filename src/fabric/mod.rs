@@ -32,13 +32,18 @@ use crate::{
             owner_line::OwnerLine,
             snapshot::JobSnapshot,
         },
-        http,
+        http, text,
     },
 };
 use role::{Player, Role};
 
 /// How long the owner may take to tell of its jobs.
 const TELL_TIME: Duration = Duration::from_secs(5);
+
+/// A value of an agent's own making, whose strings stand for bytes (PROTOCOL.md, "Byte strings"), as text.
+pub fn decode_bytes(value: Value) -> Value {
+    text::decode_value(value, text::TextMode::Bytes)
+}
 
 /// The computers, as tools see them.
 #[derive(Debug)]

@@ -3,13 +3,13 @@
 use std::time::Duration;
 
 use futures_util::{FutureExt, future::BoxFuture};
-use rmcp::model::{CallToolResult, JsonObject, Tool as Definition};
-use serde_json::json;
+use rmcp::model::JsonObject;
 
 use super::{
-    Context, Tool, annotations,
+    Context,
     arguments::{Arguments, Problem},
-    failure, get_job, object, text,
+    entry::{Handled, Handler},
+    failure, get_job, text,
     wording::name_of,
 };
 use crate::fabric::{Answer, Cancelled, End, Fabric, Job, Stage, Unreachable};
@@ -18,41 +18,10 @@ use crate::fabric::{Answer, Cancelled, End, Fabric, Job, Stage, Unreachable};
 const STOP_TIME: Duration = Duration::from_secs(3);
 
 /// The tool.
-pub struct CancelJob {
-    definition: Definition,
-}
+pub struct CancelJob;
 
-impl CancelJob {
-    /// The tool.
-    pub fn new() -> Self {
-        let definition = Definition::new(
-            "cancel-job",
-            "Stop a job at its next yield; what it did so far stays done.",
-            object(json!({
-                "type": "object",
-                "properties": {
-                    "jobId": { "type": "string", "description": "As exec-lua or list-jobs tell it." },
-                },
-                "required": ["jobId"],
-                "additionalProperties": false,
-            })),
-        )
-        .with_title("Stop a job")
-        .with_annotations(annotations(false, true, true, false));
-        Self { definition }
-    }
-}
-
-impl Tool for CancelJob {
-    fn definition(&self) -> &Definition {
-        &self.definition
-    }
-
-    fn call<'a>(
-        &'a self,
-        context: Context<'a>,
-        arguments: JsonObject,
-    ) -> BoxFuture<'a, CallToolResult> {
+impl Handler for CancelJob {
+    fn run<'a>(&'a self, context: Context<'a>, arguments: JsonObject) -> BoxFuture<'a, Handled> {
         async move {
             let mut arguments = Arguments::new(arguments);
             match arguments
@@ -63,6 +32,7 @@ impl Tool for CancelJob {
                 Err(problem) => failure(problem),
             }
         }
+        .map(Handled::Result)
         .boxed()
     }
 }

@@ -3,37 +3,22 @@
 use std::time::SystemTime;
 
 use futures_util::{FutureExt, future::BoxFuture};
-use rmcp::model::{CallToolResult, JsonObject, Tool as Definition};
+use rmcp::model::{CallToolResult, JsonObject};
 use serde_json::{Value, json};
 
 use super::{
-    Context, Tool, annotations,
+    Context,
     arguments::Arguments,
-    failure, object, text,
+    entry::{Handled, Handler},
+    failure, text,
     wording::{ago, name_of, time_between, timestamp},
 };
 use crate::fabric::{Computer, Fabric, LinkPort, Presence, one_line};
 
 /// The tool.
-pub struct ListComputers {
-    definition: Definition,
-}
+pub struct ListComputers;
 
 impl ListComputers {
-    /// The tool.
-    pub fn new() -> Self {
-        let definition = Definition::new(
-            "list-computers",
-            "List the known ComputerCraft computers, offline ones too: number, label, kind, agent version, address, \
-             and since when they are linked or gone.",
-            object(json!({ "type": "object", "properties": {}, "additionalProperties": false })),
-        )
-        .with_title("List computers")
-        .with_annotations(annotations(true, false, true, false))
-        .with_raw_output_schema(object(output_schema()));
-        Self { definition }
-    }
-
     async fn list(&self, fabric: &Fabric) -> CallToolResult {
         let computers = match fabric.computers().await {
             Ok(computers) => computers,
@@ -75,22 +60,15 @@ impl ListComputers {
     }
 }
 
-impl Tool for ListComputers {
-    fn definition(&self) -> &Definition {
-        &self.definition
-    }
-
-    fn call<'a>(
-        &'a self,
-        context: Context<'a>,
-        arguments: JsonObject,
-    ) -> BoxFuture<'a, CallToolResult> {
+impl Handler for ListComputers {
+    fn run<'a>(&'a self, context: Context<'a>, arguments: JsonObject) -> BoxFuture<'a, Handled> {
         async move {
             match Arguments::new(arguments).end() {
                 Ok(()) => self.list(context.fabric).await,
                 Err(problem) => failure(problem),
             }
         }
+        .map(Handled::Result)
         .boxed()
     }
 }
@@ -175,51 +153,4 @@ fn in_fields(computer: &Computer) -> Value {
         fields["leftBecause"] = json!(why);
     }
     fields
-}
-
-fn output_schema() -> Value {
-    let text = |description: &str| json!({ "type": "string", "description": description });
-    json!({
-        "type": "object",
-        "properties": {
-            "linkPort": text("Address and port where computers link."),
-            "owner": {
-                "type": "object",
-                "description": "The mcp-bridge that holds the link port.",
-                "properties": {
-                    "pid": { "type": "integer", "description": "Its process id." },
-                    "since": text("RFC 3339, UTC."),
-                    "thisBridge": { "type": "boolean", "description": "Whether it is the bridge that answers." },
-                },
-                "required": ["pid", "since", "thisBridge"],
-            },
-            "bridges": { "type": "integer", "description": "How many bridges share the link port." },
-            "computers": {
-                "type": "array",
-                "items": {
-                    "type": "object",
-                    "properties": {
-                        "computerId": { "type": "integer", "description": "The computer's number in the game." },
-                        "linked": { "type": "boolean", "description": "Whether it can be asked now." },
-                        "label": text("Its label, if it has one."),
-                        "kind": text("computer, turtle, pocket or command."),
-                        "advanced": { "type": "boolean" },
-                        "host": text("The game's name and version."),
-                        "agent": {
-                            "type": "object",
-                            "properties": { "name": { "type": "string" }, "version": { "type": "string" } },
-                            "required": ["name", "version"],
-                        },
-                        "address": text("Where its link came from."),
-                        "linkedSince": text("RFC 3339, UTC."),
-                        "lastSeen": text("RFC 3339, UTC."),
-                        "leftSince": text("RFC 3339, UTC; only when offline."),
-                        "leftBecause": text("Why it left; only when offline."),
-                    },
-                    "required": ["computerId", "linked", "address", "linkedSince", "lastSeen"],
-                },
-            },
-        },
-        "required": ["linkPort", "computers"],
-    })
 }

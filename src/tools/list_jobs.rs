@@ -3,53 +3,22 @@
 use std::time::SystemTime;
 
 use futures_util::{FutureExt, future::BoxFuture};
-use rmcp::model::{CallToolResult, JsonObject, Tool as Definition};
-use serde_json::json;
+use rmcp::model::JsonObject;
 
 use super::{
-    Context, Tool, annotations,
+    Context,
     arguments::Arguments,
-    failure, object, text,
+    entry::{Handled, Handler},
+    failure, text,
     wording::{ago, name_of, time_between},
 };
 use crate::fabric::{Answer, Computer, End, Job, Progress, Stage, one_line};
 
 /// The tool.
-pub struct ListJobs {
-    definition: Definition,
-}
+pub struct ListJobs;
 
-impl ListJobs {
-    /// The tool.
-    pub fn new() -> Self {
-        let definition = Definition::new(
-            "list-jobs",
-            "List the Lua code that runs on the computers, and what ended within the last hour; one line each, oldest \
-             first.",
-            object(json!({
-                "type": "object",
-                "properties": {
-                    "computerId": { "type": "integer", "minimum": 0, "description": "Only this computer's jobs." },
-                },
-                "additionalProperties": false,
-            })),
-        )
-        .with_title("List jobs")
-        .with_annotations(annotations(true, false, true, false));
-        Self { definition }
-    }
-}
-
-impl Tool for ListJobs {
-    fn definition(&self) -> &Definition {
-        &self.definition
-    }
-
-    fn call<'a>(
-        &'a self,
-        context: Context<'a>,
-        arguments: JsonObject,
-    ) -> BoxFuture<'a, CallToolResult> {
+impl Handler for ListJobs {
+    fn run<'a>(&'a self, context: Context<'a>, arguments: JsonObject) -> BoxFuture<'a, Handled> {
         async move {
             let mut arguments = Arguments::new(arguments);
             let only = match arguments
@@ -75,6 +44,7 @@ impl Tool for ListJobs {
                 lines.join("\n")
             })
         }
+        .map(Handled::Result)
         .boxed()
     }
 }

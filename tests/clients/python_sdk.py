@@ -179,7 +179,8 @@ class Conversation:
         with check("it lists the tools"):
             tools = {tool.name: tool for tool in (await session.list_tools()).tools}
             assert list(tools) == [
-                "cancel-job", "exec-lua", "get-job", "list-computers", "list-jobs", "probe-computers",
+                "call-tool", "cancel-job", "exec-lua", "find-tools", "get-job", "list-computers", "list-jobs",
+                "probe-computers", "run-script",
             ], list(tools)
 
         with check("the SDK's validator takes every schema"):
