@@ -144,7 +144,9 @@ fn the_configuration_file_shows_the_defaults() {
 #[test]
 fn the_configuration_file_has_every_setting() {
     // Settings without a default have a `#` before their example.
-    let text = example("config.toml").replace("\n#link", "\nlink");
+    let text = example("config.toml")
+        .replace("\n#link", "\nlink")
+        .replace("\n#tool", "\ntool");
     let config = config_of(&text);
     assert!(
         config
@@ -153,6 +155,7 @@ fn the_configuration_file_has_every_setting() {
             .is_some_and(|token| token.matches("a-long-random-text"))
     );
     assert_eq!(config.link.names, ["bridge.example.org"]);
+    assert!(config.tools.folders[0].ends_with("more-tools") && config.tools.sets.is_some());
 
     let keys: toml::Table = toml::from_str(&text).unwrap();
     let unknown = Config::resolve(

@@ -165,7 +165,7 @@ fn every_example_is_shown_as_it_is_or_linked_to() {
         );
         shown.insert(name);
     }
-    assert_eq!(shown.len(), 5, "{shown:?}");
+    assert_eq!(shown.len(), 6, "{shown:?}");
     for file in files(&root().join("examples")) {
         let name = file
             .strip_prefix(root())
@@ -190,7 +190,11 @@ fn every_command_and_flag_exists() {
         };
         let command = arguments.split(' ').next().unwrap();
         commands.insert(command.to_owned());
-        let all = help(&[command]);
+        let path: Vec<_> = match command {
+            "tools" => arguments.split(' ').take(2).collect(),
+            command => vec![command],
+        };
+        let all = help(&path);
         for flag in arguments.split(' ').filter(|word| word.starts_with("--")) {
             assert!(
                 all.contains(&format!("{flag} ")),
@@ -202,10 +206,12 @@ fn every_command_and_flag_exists() {
         commands.contains("logs") && commands.contains("simulate"),
         "{commands:?}"
     );
-    for flag in code()
-        .iter()
-        .filter(|code| code.starts_with("--link") || code.starts_with("--probe"))
-    {
+    for flag in code().iter().filter(|code| {
+        ["--link", "--probe", "--tools", "--read"]
+            .iter()
+            .any(|flag| code.starts_with(flag))
+    }) {
+        let flag = flag.split(' ').next().unwrap();
         assert!(
             main.contains(&format!("{flag} ")),
             "mcp-bridge has no {flag}"

@@ -24,6 +24,9 @@ pub fn check(data: &[u8]) {
         link_token: given(),
         link_names: given(),
         probe_timeout_ms: given(),
+        tools: given().into_iter().collect(),
+        toolsets: given(),
+        read_only: given().is_some(),
     };
     let in_environment = given();
     let variable = |_: &str| in_environment.clone();
@@ -53,6 +56,19 @@ pub fn check_bounds(config: &Config) {
         (Duration::from_millis(1)..=Duration::from_secs(600)).contains(&probe),
         "{probe:?}"
     );
+    for folder in &config.tools.folders {
+        assert!(folder.is_absolute(), "{folder:?}");
+    }
+    for word in [&config.tools.sets, &config.tools.names]
+        .into_iter()
+        .flatten()
+        .flatten()
+    {
+        assert!(
+            !word.is_empty() && !word.contains(',') && word.trim() == word,
+            "{word:?}"
+        );
+    }
     // A token that nobody has to show would open the port to the internet.
     if let Some(token) = &config.link.token {
         assert!(!token.matches(""), "an empty token");
@@ -61,6 +77,11 @@ pub fn check_bounds(config: &Config) {
 
 fn check_error(error: &ConfigError) {
     let said = error.to_string();
-    let sources = ["the flag --", "the environment variable CC_", "config.toml"];
+    let sources = [
+        "the flag --",
+        "the environment variable CC_",
+        "the environment variable MCP_BRIDGE_",
+        "config.toml",
+    ];
     assert!(sources.iter().any(|source| said.contains(source)), "{said}");
 }
