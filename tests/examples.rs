@@ -278,7 +278,8 @@ fn the_configuration_file_has_every_setting() {
     // Settings without a default have a `#` before their example.
     let text = example("config.toml")
         .replace("\n#link", "\nlink")
-        .replace("\n#mcp", "\nmcp");
+        .replace("\n#mcp", "\nmcp")
+        .replace("\n#tool", "\ntool");
     let (config, mcp) = config_of(&text);
     assert!(
         mcp.token
@@ -291,6 +292,7 @@ fn the_configuration_file_has_every_setting() {
             .is_some_and(|token| token.matches("a-long-random-text"))
     );
     assert_eq!(config.link.names, ["bridge.example.org"]);
+    assert!(config.tools.folders[0].ends_with("more-tools") && config.tools.sets.is_some());
 
     let keys: toml::Table = toml::from_str(&text).unwrap();
     let unknown = Config::resolve(

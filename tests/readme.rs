@@ -190,7 +190,11 @@ fn every_command_and_flag_exists() {
         };
         let command = arguments.split(' ').next().unwrap();
         commands.insert(command.to_owned());
-        let all = help(&[command]);
+        let path: Vec<_> = match command {
+            "tools" => arguments.split(' ').take(2).collect(),
+            command => vec![command],
+        };
+        let all = help(&path);
         for flag in arguments.split(' ').filter(|word| word.starts_with("--")) {
             assert!(
                 all.contains(&format!("{flag} ")),
@@ -205,10 +209,11 @@ fn every_command_and_flag_exists() {
         "{commands:?}"
     );
     for flag in code().iter().filter(|code| {
-        ["--link", "--probe", "--mcp"]
+        ["--link", "--probe", "--mcp", "--tools", "--read"]
             .iter()
-            .any(|start| code.starts_with(start))
+            .any(|flag| code.starts_with(flag))
     }) {
+        let flag = flag.split(' ').next().unwrap();
         assert!(
             all_settings.contains(&format!("{flag} ")),
             "mcp-bridge has no {flag}"

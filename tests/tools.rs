@@ -875,3 +875,224 @@ async fn a_computers_handler_runs_on_an_agent_of_version_1_as_one_chunk() {
     serving.abort();
     bridge.leave().await;
 }
+
+// Prompts and resources.
+
+#[tokio::test]
+async fn the_fixtures_of_the_conformance_suite_are_tools_prompts_and_resources_of_a_users_own() {
+    let mut bridge = Bridge::start_with(|command| {
+        command
+            .arg("--tools")
+            .arg(of_repository("tests/conformance/tools"));
+    });
+    bridge.initialize("2025-11-25").await;
+    for (tool, kinds) in [
+        ("test_simple_text", json!(["text"])),
+        ("test_image_content", json!(["image"])),
+        ("test_audio_content", json!(["audio"])),
+        ("test_embedded_resource", json!(["resource"])),
+        (
+            "test_multiple_content_types",
+            json!(["text", "image", "resource"]),
+        ),
+        ("test_tool_with_logging", json!(["text"])),
+        ("test_tool_with_progress", json!(["text"])),
+        ("test_error_handling", json!(["text"])),
+    ] {
+        let call = json!({"name": tool, "arguments": {}, "_meta": {"progressToken": "p"}});
+        let reply = bridge.request("tools/call", call).await;
+        let content = reply["result"]["content"].as_array().unwrap();
+        let found: Vec<_> = content.iter().map(|block| block["type"].clone()).collect();
+        assert_eq!(json!(found), kinds, "{reply}");
+        assert_eq!(
+            reply["result"]["isError"] == true,
+            tool == "test_error_handling",
+            "{reply}"
+        );
+    }
+    assert_eq!(told_so_far(&bridge, "notifications/message"), 3);
+    assert_eq!(told_so_far(&bridge, "notifications/progress"), 3);
+
+    let resources = bridge.request("resources/list", json!({})).await;
+    assert_eq!(
+        resources["result"]["resources"].as_array().unwrap().len(),
+        3
+    );
+    let templates = bridge.request("resources/templates/list", json!({})).await;
+    assert_eq!(
+        templates["result"]["resourceTemplates"][0]["uriTemplate"],
+        "test://template/{id}/data"
+    );
+    for (uri, field, said) in [
+        (
+            "test://static-text",
+            "text",
+            "This is the content of the static text resource.",
+        ),
+        ("test://static-binary", "blob", "iVBOR"),
+        (
+            "test://template/123/data",
+            "text",
+            "\"data\":\"Data for ID: 123\"",
+        ),
+    ] {
+        let reply = bridge.request("resources/read", json!({"uri": uri})).await;
+        let contents = &reply["result"]["contents"][0];
+        assert!(
+            contents["uri"] == uri && contents[field].as_str().unwrap().contains(said),
+            "{reply}"
+        );
+        assert!(contents["mimeType"].is_string(), "{reply}");
+    }
+    let unknown = bridge
+        .request("resources/read", json!({"uri": "test://nope"}))
+        .await;
+    assert_eq!(
+        (&unknown["error"]["code"], &unknown["error"]["data"]["uri"]),
+        (&json!(-32002), &json!("test://nope"))
+    );
+
+    let prompts = bridge.request("prompts/list", json!({})).await;
+    assert_eq!(prompts["result"]["prompts"].as_array().unwrap().len(), 4);
+    let get = json!({"name": "test_prompt_with_arguments", "arguments": {"arg1": "a", "arg2": "{{arg1}}"}});
+    let prompt = bridge.request("prompts/get", get).await;
+    assert_eq!(
+        prompt["result"]["messages"][0]["content"]["text"],
+        "Prompt with arguments: arg1='a', arg2='{{arg1}}'"
+    );
+    let get = json!({"name": "test_prompt_with_embedded_resource", "arguments": {"resourceUri": "test://x"}});
+    let prompt = bridge.request("prompts/get", get).await;
+    assert_eq!(
+        prompt["result"]["messages"][0]["content"]["resource"]["uri"],
+        "test://x"
+    );
+    let get = json!({"name": "test_prompt_with_arguments", "arguments": {"arg1": "a"}});
+    let missing = bridge.request("prompts/get", get).await;
+    assert!(
+        missing["error"]["message"]
+            .as_str()
+            .unwrap()
+            .contains("needs the argument `arg2`")
+    );
+    let complete = json!({
+        "ref": {"type": "ref/prompt", "name": "test_prompt_with_arguments"},
+        "argument": {"name": "arg1", "value": "PAR"},
+    });
+    let completion = bridge.request("completion/complete", complete).await;
+    assert_eq!(
+        completion["result"]["completion"]["values"],
+        json!(["paris", "park", "party"])
+    );
+    bridge.leave().await;
+}
+
+#[tokio::test]
+async fn a_watched_resource_that_changes_is_told_of() {
+    let tools = Tools::new();
+    let resource = |text: &str| {
+        format!(
+            "entries:\n  - name: r\n    kind: resource\n    meta: {{ mcp.uri: \"notes://farm\", mcp.text: {text} }}\n"
+        )
+    };
+    tools.write("notes/_index.yaml", &resource("wheat"));
+    let mut bridge = tools.bridge(&[]).await;
+    bridge.request("resources/list", json!({})).await;
+    bridge
+        .request("resources/subscribe", json!({"uri": "notes://farm"}))
+        .await;
+    tools.write("notes/_index.yaml", &resource("carrots"));
+    let told = bridge
+        .message("the update", |message| {
+            message["method"] == "notifications/resources/updated"
+        })
+        .await;
+    assert_eq!(told["params"]["uri"], "notes://farm");
+    let read = bridge
+        .request("resources/read", json!({"uri": "notes://farm"}))
+        .await;
+    assert_eq!(read["result"]["contents"][0]["text"], "carrots");
+    assert_eq!(
+        told_so_far(&bridge, "notifications/resources/list_changed"),
+        0
+    );
+    bridge.leave().await;
+}
+
+#[tokio::test]
+async fn prompts_of_the_existing_format_extend_each_other() {
+    let tools = Tools::new();
+    tools.write(
+        "prompts/_index.yaml",
+        r#"
+entries:
+  - name: base
+    kind: function.lua
+    source: file://static.lua
+    method: get
+    meta:
+      mcp.prompt: true
+      mcp.prompt.name: "base_instruction"
+      mcp.prompt.type: "template"
+      mcp.prompt.messages:
+        - role: "user"
+          content: "You are a {{role}}."
+  - name: assistant
+    kind: function.lua
+    source: file://static.lua
+    method: get
+    meta:
+      mcp.prompt: true
+      mcp.prompt.name: "coding_assistant"
+      mcp.prompt.description: "Get help"
+      mcp.prompt.extend:
+        - id: "base_instruction"
+          arguments:
+            role: "{{level}} developer"
+      mcp.prompt.messages:
+        - role: "user"
+          content: "Question: {{question}}"
+  - name: review
+    kind: function.lua
+    source: file://review.lua
+    method: get
+    meta:
+      mcp.prompt: true
+      mcp.prompt.name: "code_review"
+"#,
+    );
+    tools.write(
+        "prompts/review.lua",
+        "return { get = function(arguments) return { messages = { { role = 'user', content = { type = 'text', text = \
+         'Review ' .. arguments.code } } } } end }",
+    );
+    let mut bridge = tools.bridge(&[]).await;
+    let listed = bridge.request("prompts/list", json!({})).await;
+    let prompts = listed["result"]["prompts"].as_array().unwrap();
+    let names: Vec<_> = prompts
+        .iter()
+        .map(|prompt| prompt["name"].as_str().unwrap())
+        .collect();
+    assert_eq!(names, ["code_review", "coding_assistant"]);
+    let texts = |reply: &Value| -> Vec<String> {
+        let messages = reply["result"]["messages"].as_array().unwrap();
+        let text = |message: &Value| message["content"]["text"].as_str().unwrap().to_owned();
+        messages.iter().map(text).collect()
+    };
+    let get =
+        json!({"name": "coding_assistant", "arguments": {"question": "Why?", "level": "senior"}});
+    let reply = bridge.request("prompts/get", get).await;
+    assert_eq!(
+        texts(&reply),
+        ["You are a senior developer.", "Question: Why?"]
+    );
+    let get = json!({"name": "code_review", "arguments": {"code": "x = 1"}});
+    assert_eq!(
+        texts(&bridge.request("prompts/get", get).await),
+        ["Review x = 1"]
+    );
+    let template = bridge
+        .request("prompts/get", json!({"name": "base_instruction"}))
+        .await;
+    assert_eq!(template["error"]["code"], -32602);
+    bridge.leave().await;
+}

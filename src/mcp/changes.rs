@@ -101,11 +101,10 @@ impl Session {
         self.lock().resources.remove(uri);
     }
 
-    /// Tells a client of the era with `initialize` of every change, from now on, until it is gone.
-    pub fn tell(self: &Arc<Self>, peer: Peer<RoleServer>) {
+    /// Tells a client of the era with `initialize` of every change since `last`, until it is gone.
+    pub fn tell(self: &Arc<Self>, peer: Peer<RoleServer>, mut last: Arc<Snapshot>) {
         let session = self.clone();
-        let mut last = session.follow.borrow().clone();
-        // What there is now is what the client is about to fetch, unless it already has.
+        // That is what the client is about to fetch, unless it already has.
         session.new_to(last.revisions);
         tokio::spawn(async move {
             let mut follow = session.follow.clone();

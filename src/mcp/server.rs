@@ -161,7 +161,9 @@ impl ServerHandler for Server {
     }
 
     async fn on_initialized(&self, context: NotificationContext<RoleServer>) {
-        self.session.tell(context.peer);
+        // What is still being read is no change for a client that has not seen anything yet.
+        let snapshot = self.catalogue.ready().await;
+        self.session.tell(context.peer, snapshot);
     }
 
     async fn list_tools(

@@ -16,7 +16,7 @@ use super::{
     Tool,
     policy::{Policy, Verdict},
     prompt::Prompt,
-    resource::Resource,
+    resource::{Names, Resource},
 };
 
 /// How long the first list waits for sources that are being read: about what a folder of tools takes.
@@ -139,7 +139,7 @@ impl Snapshot {
     }
 
     /// The resource that a URI is of, and what the names of its template stand for.
-    pub fn resource(&self, uri: &str) -> Option<(&Arc<Resource>, Vec<(String, String)>)> {
+    pub fn resource(&self, uri: &str) -> Option<(&Arc<Resource>, Names)> {
         // One that is named wins over templates.
         let named = self
             .resources

@@ -43,15 +43,20 @@ impl From {
 
 impl Default for Kit {
     fn default() -> Self {
-        let couriers = Arc::<Couriers>::default();
-        Self {
-            host: Arc::new(HostHandler::new(Workers::new(), couriers.clone())),
-            couriers,
-        }
+        Self::new(Workers::new())
     }
 }
 
 impl Kit {
+    /// Lua that runs on the host runs in these workers.
+    pub fn new(workers: Arc<Workers>) -> Self {
+        let couriers = Arc::<Couriers>::default();
+        Self {
+            host: Arc::new(HostHandler::new(workers, couriers.clone())),
+            couriers,
+        }
+    }
+
     /// A tool from `origin`. `native` stands behind an entry that names what is written in Rust.
     ///
     /// # Errors

@@ -64,9 +64,6 @@ pub fn complete(schema: &mut JsonObject) {
     {
         schema.shift_remove("required");
     }
-    if schema.get("$schema").and_then(Value::as_str) == Some(DIALECT) {
-        schema.shift_remove("$schema");
-    }
 }
 
 /// What some client refuses in a tool. Empty if nothing.

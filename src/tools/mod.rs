@@ -20,7 +20,7 @@ mod get_job;
 mod handlers;
 pub mod host;
 pub mod kit;
-mod lint;
+pub mod lint;
 mod list_computers;
 mod list_jobs;
 pub mod manifest;

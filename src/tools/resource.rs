@@ -15,6 +15,9 @@ use super::{
 /// How long a handler has to make a resource.
 const TIME: Duration = Duration::from_secs(20);
 
+/// What the names of a template stand for in a URI.
+pub type Names = Vec<(String, String)>;
+
 /// A resource, or all resources of a template.
 pub struct Resource {
     /// What clients are shown.
@@ -47,7 +50,7 @@ impl Resource {
     }
 
     /// Whether this URI is its, and what the template's names stand for in it.
-    pub fn matches(&self, uri: &str) -> Option<Vec<(String, String)>> {
+    pub fn matches(&self, uri: &str) -> Option<Names> {
         match &self.definition {
             Shown::One(one) => (one.uri == uri).then(Vec::new),
             Shown::Template(ResourceTemplate { uri_template, .. }) => matched(uri_template, uri),
@@ -62,7 +65,7 @@ impl Resource {
         &self,
         context: Context<'_>,
         uri: &str,
-        names: Vec<(String, String)>,
+        names: Names,
     ) -> Result<Vec<ResourceContents>, String> {
         let mime_type = match &self.definition {
             Shown::One(one) => one.mime_type.as_deref(),
@@ -93,7 +96,7 @@ impl Resource {
 }
 
 /// What a template's names stand for in a URI, if it fits: a name stands for one part without a slash.
-fn matched(template: &str, uri: &str) -> Option<Vec<(String, String)>> {
+fn matched(template: &str, uri: &str) -> Option<Names> {
     let mut names = Vec::new();
     let (mut template, mut uri) = (template, uri);
     while let Some((before, after)) = template.split_once('{') {

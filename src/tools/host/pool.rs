@@ -93,6 +93,15 @@ impl Workers {
         } else {
             std::env::current_exe()
         };
+        Self::with(program)
+    }
+
+    /// Workers that are processes of this program.
+    pub fn of(program: PathBuf) -> Arc<Self> {
+        Self::with(Ok(program))
+    }
+
+    fn with(program: io::Result<PathBuf>) -> Arc<Self> {
         Arc::new(Self {
             program,
             places: Arc::new(Semaphore::new(MOST)),

@@ -296,7 +296,7 @@ mod tests {
     fn values_are_those_of_the_core_schema() {
         assert_eq!(
             value(
-                "a: 1\nb: -1.5\nc: 'x'\nd: \"2\"\ne: yes\nf: ~\ng: 0x1F\nh: 1e3\ni: .5\nj: 1.2.3\nk: |\n  a\n  b\nl: True\nm: -\n"
+                "a: 1\nb: -1.5\nc: 'x'\nd: \"2\"\ne: yes\nf: ~\ng: 0x1F\nh: 1e3\ni: .5\nj: 1.2.3\nk: |\n  a\n  b\nl: True\nm: [~]\n"
             ),
             json!({
                 "a": 1, "b": -1.5, "c": "x", "d": "2", "e": "yes", "f": null, "g": 31, "h": 1000.0, "i": 0.5,
@@ -328,7 +328,7 @@ mod tests {
             line >= 2 && reason.contains("not valid YAML"),
             "{line}: {reason}"
         );
-        assert!(wrong(&"[".repeat(1000)).1.contains("nested deeper"));
+        assert!(wrong(&"- ".repeat(1000)).1.contains("nested deeper"));
     }
 
     #[test]

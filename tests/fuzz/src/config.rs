@@ -24,6 +24,9 @@ pub fn check(data: &[u8]) {
         link_token: given(),
         link_names: given(),
         probe_timeout_ms: given(),
+        tools: given().into_iter().collect(),
+        toolsets: given(),
+        read_only: given().is_some(),
         ..Flags::default()
     };
     let in_environment = given();
@@ -61,6 +64,19 @@ pub fn check_bounds(config: &Config) {
         (Duration::from_millis(1)..=Duration::from_secs(600)).contains(&probe),
         "{probe:?}"
     );
+    for folder in &config.tools.folders {
+        assert!(folder.is_absolute(), "{folder:?}");
+    }
+    for word in [&config.tools.sets, &config.tools.names]
+        .into_iter()
+        .flatten()
+        .flatten()
+    {
+        assert!(
+            !word.is_empty() && !word.contains(',') && word.trim() == word,
+            "{word:?}"
+        );
+    }
     // A token that nobody has to show would open the port to the internet.
     if let Some(token) = &config.link.token {
         assert!(!token.matches(""), "an empty token");
