@@ -516,7 +516,9 @@ mod properties {
                     self.read(outbox);
                 }
                 Event::Resume => {
-                    self.place.take().map(|place| outbox.detach(place));
+                    if let Some(place) = self.place.take() {
+                        outbox.detach(place);
+                    }
                     self.place = outbox.attach(self.stream, self.last);
                     assert!(self.place.is_some() || self.cancelled);
                 }
