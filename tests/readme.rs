@@ -399,6 +399,9 @@ fn blotted(text: &str) -> String {
                 *part = format!("{before}{event}AGO{after}");
             }
         }
+        if let Some((before, _)) = part.split_once("(process ") {
+            *part = format!("{before}(process ID) for SOME TIME");
+        }
     }
     parts.join(", ").trim().to_owned()
 }

@@ -252,28 +252,63 @@ class Conversation:
                 group.start_soon(run, 2, 'fs.makeDir("second") return "second"')
             assert answers == {1: '"first"', 2: '"second"'}, answers
 
-        with check("a call that asks for progress is answered"):
-            # The bridge reports none yet. Once it does: let the code take a while, and look at what came.
-            reported = []
+        def call_of(code):
+            calls = [call for call in WIRE.sent("tools/call") if call["params"].get("arguments") == {"code": code}]
+            return calls[0]
+
+        with check("a call that asks for progress hears what the code prints before it ends"):
+            # The code ends only once its first line was heard of.
+            code = 'print("first") while not fs.exists("heard") do sleep(0.05) end print("second") return "done"'
+            reported, heard = [], anyio.Event()
 
             async def on_progress(progress, total, message):
-                reported.append(progress)
+                reported.append((progress, message))
+                heard.set()
 
-            assert await self.lua('sleep(0.2) return "slept"', progress_callback=on_progress) == '"slept"'
-            assert "progressToken" in WIRE.sent("tools/call")[-1]["params"]["_meta"]
-            assert all(isinstance(progress, float | int) for progress in reported)
+            async def note():
+                await heard.wait()
+                await self.lua('fs.makeDir("heard")')
 
-        def endless(mark):
-            return f'fs.makeDir("{mark}") while true do os.pullEvent("never") end'
-
-        def request_of(code):
-            calls = [call for call in WIRE.sent("tools/call") if call["params"].get("arguments") == {"code": code}]
-            return calls[0]["id"]
+            async with anyio.create_task_group() as group:
+                group.start_soon(note)
+                shown = await self.lua(code, progress_callback=on_progress)
+                assert shown == 'first\nsecond\n"done"', shown
+            assert "progressToken" in call_of(code)["params"]["_meta"]
+            numbers = [progress for progress, _ in reported]
+            assert numbers == sorted(set(numbers)), numbers
+            assert re.fullmatch(r"first\n(second\n)?", "".join(message for _, message in reported)), reported
 
         def cancelled():
             return [cancel["params"]["requestId"] for cancel in WIRE.sent("notifications/cancelled")]
 
-        with check("a call can be cancelled"):
+        def endless(file):
+            """Lua that goes on writing to this file and never ends."""
+            return f'while true do local file = fs.open("{file}", "a") file.write("x") file.close() sleep(0.05) end'
+
+        async def grows(file):
+            """Whether a file that is written to twenty times a second grows within half a second."""
+            size = f'fs.getSize("{file}")'
+            return await self.lua(f"local before = {size} sleep(0.5) return {size} > before") == "true"
+
+        async def listed_job(code):
+            """What `list-jobs` says of the job that runs this code."""
+            lines = (await self.success("list-jobs")).split("\n")
+            return next(line for line in lines if line.endswith(f": {code}"))
+
+        async def stopped(file):
+            """Once a call of `endless` is given up, its code no longer runs, and its job says why."""
+
+            async def ended():
+                line = await listed_job(endless(file))
+                return None if "running for" in line else line
+
+            line = await self.until("the job has ended", ended)
+            assert ": ended with a cancelled error " in line, line
+            assert not await grows(file)
+            job = await self.success("get-job", {"jobId": line.split(" ")[0]})
+            assert re.search(r"^cancelled error on computer 12 \(Label: base\)", job, re.MULTILINE), job
+
+        with check("cancelling a call stops its job on the computer"):
 
             async def begun():
                 return await self.lua('fs.exists("begun")') == "true"
@@ -281,17 +316,20 @@ class Conversation:
             async with anyio.create_task_group() as group:
                 group.start_soon(self.lua, endless("begun"))
                 await self.until("the code runs", begun)
+                assert await grows("begun")
+                line = await listed_job(endless("begun"))
+                assert " on 12 (Label: base): running for " in line, line
                 group.cancel_scope.cancel()
-            assert await self.lua('"still there"') == '"still there"'
-            assert cancelled() == [request_of(endless("begun"))], cancelled()
+            await stopped("begun")
+            assert cancelled() == [call_of(endless("begun"))["id"]], cancelled()
 
-        with check("the session outlives a call that the client waits for no longer"):
+        with check("a call that the client waits for no longer stops its job too, and the session outlives it"):
             try:
-                raise AssertionError(await self.lua(endless("slow"), read_timeout_seconds=0.3))
+                raise AssertionError(await self.lua(endless("slow"), read_timeout_seconds=1))
             except MCPError as error:
                 assert error.code == REQUEST_TIMEOUT, error
-            assert await self.lua('"still there"') == '"still there"'
-            assert cancelled()[1:] == [request_of(endless("slow"))], cancelled()
+            await stopped("slow")
+            assert cancelled()[1:] == [call_of(endless("slow"))["id"]], cancelled()
 
         with check("what was given up is not answered"):
             # Over HTTP the SDK makes an answer of its own of a stream that ends without one.
