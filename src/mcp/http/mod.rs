@@ -1,10 +1,10 @@
 //! MCP over streamable HTTP, for clients that find a bridge running: the port, and its connections.
 
-mod admission;
+pub mod admission;
 mod body;
 mod early;
 mod outbox;
-mod routes;
+pub mod routes;
 mod sessions;
 
 use std::{
@@ -17,7 +17,7 @@ use hyper::service::service_fn;
 use hyper_util::rt::{TokioIo, TokioTimer};
 use thiserror::Error;
 use tokio::{
-    io::AsyncWriteExt,
+    io::{AsyncRead, AsyncWrite, AsyncWriteExt},
     net::{TcpListener, TcpStream, lookup_host},
     sync::Semaphore,
     time::timeout,
@@ -208,7 +208,7 @@ async fn accept(
                     });
                     continue;
                 };
-                let connection = converse(stream, peer, routes.clone(), leaving.clone());
+                let connection = serve(stream, peer, routes.clone(), leaving.clone());
                 connections.spawn(async move {
                     connection.await;
                     drop(place);
@@ -223,8 +223,8 @@ async fn accept(
     }
 }
 
-/// Serves one connection until it ends or, once the bridge is leaving, its request is answered.
-async fn converse(stream: TcpStream, peer: SocketAddr, routes: Routes, leaving: CancellationToken) {
+/// Sets a socket up, and serves its connection.
+async fn serve(stream: TcpStream, peer: SocketAddr, routes: Routes, leaving: CancellationToken) {
     let probes = socket2::TcpKeepalive::new()
         .with_time(KEEPALIVE_AFTER)
         .with_interval(Duration::from_secs(10));
@@ -235,6 +235,16 @@ async fn converse(stream: TcpStream, peer: SocketAddr, routes: Routes, leaving: 
     {
         tracing::debug!(%peer, %error, "a socket option can't be set");
     }
+    converse(stream, peer, routes, leaving).await;
+}
+
+/// Serves one connection, whatever carries it, until it ends or, once the bridge is leaving, its request is answered.
+pub async fn converse(
+    stream: impl AsyncRead + AsyncWrite + Unpin + Send + 'static,
+    peer: SocketAddr,
+    routes: Routes,
+    leaving: CancellationToken,
+) {
     let service = service_fn(move |request: hyper::Request<hyper::body::Incoming>| {
         let routes = routes.clone();
         async move { Ok::<_, Infallible>(routes.answer(request.map(Body::new), peer).await) }
