@@ -14,7 +14,7 @@ use mcp_bridge::{
 /// Without a command it serves MCP on standard input and output, as MCP clients (Claude Desktop, Claude Code,
 /// opencode, MCP Inspector) start it, and opens the link port that computers in the game connect to.
 #[derive(Parser)]
-#[command(name = "mcp-bridge", version, after_help = AFTER_HELP)]
+#[command(name = "mcp-bridge", version, after_help = AFTER_HELP, args_conflicts_with_subcommands = true)]
 struct CommandLine {
     #[command(subcommand)]
     command: Option<Command>,
@@ -33,11 +33,20 @@ MCP_BRIDGE_LOG sets what is logged (such as debug); MCP_BRIDGE_CONFIG_DIR and MC
 
 #[derive(Subcommand)]
 enum Command {
+    /// Keep computers linked while no client is open, and serve MCP over HTTP
+    Serve(Serve),
+
     /// Show the main job, step by step, without the game: a client, a bridge and two simulated computers
     Demo,
 
     /// Run computers without the game, which link to a bridge as real ones do
     Simulate(Simulate),
+
+    /// Show who holds the link port, how many bridges share it, and how many computers are linked
+    Status {
+        #[command(flatten)]
+        settings: Settings,
+    },
 
     /// Show where the log is, and its last lines
     Logs {
@@ -45,6 +54,28 @@ enum Command {
         #[arg(short = 'n', long, default_value_t = 40)]
         lines: usize,
     },
+}
+
+#[derive(Args)]
+struct Serve {
+    /// Address to serve MCP at; others than this machine's own need a token [env: MCP_HOST] [default: 127.0.0.1]
+    #[arg(long, value_name = "ADDRESS")]
+    mcp_host: Option<String>,
+
+    /// Port to serve MCP at; 0 means any free one [env: MCP_PORT] [default: 3000]
+    #[arg(long, value_name = "PORT")]
+    mcp_port: Option<String>,
+
+    /// Token that every client must show [env: MCP_TOKEN]
+    #[arg(long, value_name = "TOKEN")]
+    mcp_token: Option<String>,
+
+    /// Print the port that MCP is served at, as soon as it is
+    #[arg(long)]
+    print_port: bool,
+
+    #[command(flatten)]
+    settings: Settings,
 }
 
 #[derive(Args)]
@@ -128,6 +159,18 @@ impl From<Settings> for Flags {
             link_token: settings.link_token,
             link_names: settings.link_names,
             probe_timeout_ms: settings.probe_timeout_ms,
+            ..Self::default()
+        }
+    }
+}
+
+impl From<Serve> for Flags {
+    fn from(line: Serve) -> Self {
+        Self {
+            mcp_host: line.mcp_host,
+            mcp_port: line.mcp_port,
+            mcp_token: line.mcp_token,
+            ..line.settings.into()
         }
     }
 }
@@ -136,9 +179,14 @@ fn main() -> ExitCode {
     let line = CommandLine::parse();
     let folders = Folders::from_environment(|name| std::env::var(name).ok());
     match line.command {
+        None => commands::stdio::run(&line.settings.into(), &folders),
+        Some(Command::Serve(line)) => {
+            let print_port = line.print_port;
+            commands::serve::run(&line.into(), &folders, print_port)
+        }
         Some(Command::Demo) => commands::demo::run(),
-        None => commands::serve::run(&line.settings.into(), &folders),
         Some(Command::Simulate(line)) => commands::simulate::run(&line.into()),
+        Some(Command::Status { settings }) => commands::status::run(&settings.into(), &folders),
         Some(Command::Logs { lines }) => commands::logs::run(&folders, lines),
     }
 }

@@ -7,3 +7,6 @@ pub mod logs;
 pub mod serve;
 mod signals;
 pub mod simulate;
+mod startup;
+pub mod status;
+pub mod stdio;

@@ -1,6 +1,7 @@
-//! The MCP side: lines of JSON-RPC on standard input and output, served by rmcp.
+//! The MCP side: JSON-RPC on standard input and output, or over HTTP, served by rmcp.
 
 pub mod edge;
+pub mod http;
 mod id_scanner;
 mod incoming;
 pub mod server;
@@ -15,7 +16,7 @@ use stdio::{Input, Output};
 
 /// Serves one client over these streams until it is gone.
 ///
-/// `wanted` is called at the first request that shows a client that stays. Returns as soon as the client closed our
+/// `wanted` is called at the first request that uses what is offered. Returns as soon as the client closed our
 /// input, or its end of our output: calls that go on then have nobody to answer.
 pub async fn serve(
     server: Server,
@@ -83,7 +84,7 @@ mod tests {
             token: None,
             names: Vec::new(),
         };
-        let server = Server::new(Arc::new(Fabric::start(&config)), Arc::new(catalogue));
+        let server = Server::new(Arc::new(Fabric::start(&config, None)), Arc::new(catalogue));
         let (ours, theirs) = tokio::io::duplex(64 * 1024);
         let (input, output) = tokio::io::split(theirs);
         let session = tokio::spawn(serve(server, Box::new(input), Box::new(output), || {}));

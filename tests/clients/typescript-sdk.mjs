@@ -1,9 +1,9 @@
-// One whole conversation of an official TypeScript SDK with the real bridge, over stdio.
+// One whole conversation of an official TypeScript SDK with the real bridge, over stdio or streamable HTTP.
 //
 //     node typescript-sdk.mjs FOLDER PACKAGE ERA REVISION BRIDGE VERSION
 //
 // FOLDER holds node_modules; PACKAGE is the SDK there; ERA is legacy, modern or auto; REVISION is the one that must be
-// spoken; BRIDGE is the binary and VERSION its version. It prints `ok …` for each check and ends with 1 at the first
+// spoken; BRIDGE is the binary, or the URL of one that serves, and VERSION its version. It prints `ok …` for each check and ends with 1 at the first
 // that fails. `link ADDRESS` asks whoever started it for a computer that links there, with number 12 and label base.
 
 import assert from 'node:assert/strict';
@@ -17,7 +17,10 @@ const load = createRequire(join(folder, 'package.json'));
 /** Whether it is the SDK of 2026-07-28, which has a package and calls of its own. */
 const second = sdk === '@modelcontextprotocol/client';
 const { Client } = load(second ? sdk : `${sdk}/client/index.js`);
-const { StdioClientTransport } = load(second ? `${sdk}/stdio` : `${sdk}/client/stdio.js`);
+const remote = bridge.startsWith('http://');
+const { StdioClientTransport, StreamableHTTPClientTransport } = remote
+  ? load(second ? sdk : `${sdk}/client/streamableHttp.js`)
+  : load(second ? `${sdk}/stdio` : `${sdk}/client/stdio.js`);
 // The first SDKs had no validator; the newest of their line stands in for theirs.
 const { AjvJsonSchemaValidator } = load(second ? `${sdk}/validators/ajv` : 'sdk-2025-11-25/validation/ajv');
 
@@ -51,7 +54,7 @@ async function until(what, test) {
   }
 }
 
-/** Everything that went over the pipe, in order. */
+/** Everything that went over the pipe or the wire, in order. */
 const wire = [];
 
 /** A transport that writes down what it carries. */
@@ -79,7 +82,9 @@ const answer = (id) => wire.find(({ received }) => received && !received.method 
 
 // What a bridge needs to know of its surroundings; the SDK itself passes on little more than PATH and HOME.
 const settings = Object.fromEntries(Object.entries(process.env).filter(([name]) => /^(CC_|MCP_BRIDGE_)/.test(name)));
-const transport = tapped(new StdioClientTransport({ command: bridge, env: settings, stderr: 'inherit' }));
+const transport = tapped(remote
+  ? new StreamableHTTPClientTransport(new URL(bridge))
+  : new StdioClientTransport({ command: bridge, env: settings, stderr: 'inherit' }));
 const negotiation = { legacy: 'legacy', modern: { pin: revision }, auto: 'auto' }[era];
 const client = new Client({ name: 'tests', version: '1' }, second ? { versionNegotiation: { mode: negotiation } } : {});
 
@@ -237,6 +242,8 @@ await check('a call that asks for progress hears what the code prints before it 
 });
 
 const cancelled = () => sent('notifications/cancelled').map(({ params }) => params.requestId);
+/** In the newest revision a client gives up a request over HTTP by closing its connection. */
+const givenUp = (...codes) => (remote && modern ? [] : codes.map((code) => callOf(code).id));
 
 /** Lua that goes on writing to this file and never ends. */
 const endless = (file) =>
@@ -275,18 +282,17 @@ await check('cancelling a call stops its job on the computer', async () => {
   cancel.abort('no longer needed');
   await rejected;
   await stopped('begun');
-  assert.deepEqual(cancelled(), [callOf(endless('begun')).id]);
+  assert.deepEqual(cancelled(), givenUp(endless('begun')));
 });
 
 await check('a call that the client waits for no longer stops its job too, and the session outlives it', async () => {
   await assert.rejects(lua(endless('slow'), { timeout: 1_000 }), /timed out/i);
   await stopped('slow');
-  assert.equal(cancelled().at(-1), callOf(endless('slow')).id);
+  assert.deepEqual(cancelled(), givenUp(endless('begun'), endless('slow')));
 });
 
 await check('what was given up is not answered', () => {
-  assert.equal(cancelled().length, 2);
-  for (const id of cancelled()) assert.equal(answer(id), undefined);
+  for (const code of ['begun', 'slow'].map(endless)) assert.equal(answer(callOf(code).id), undefined);
 });
 
 if (modern) {
@@ -313,13 +319,27 @@ await check('the client heard nothing it did not ask for or could not read', () 
   assert.deepEqual(complaints, []);
 });
 
-await check('the process leaves with exit code 0 when the client closes', async () => {
-  // The older SDKs send SIGTERM at once. The newer ones close the pipe, and send it only to a process that stays.
-  const signalled = !second && sdk < 'sdk-2025-11-25';
-  const child = transport._process;
-  await client.close();
-  await until('the process ends', () => child.exitCode !== null || child.signalCode !== null);
-  assert.equal(child.killed, signalled);
-  // Windows has no SIGTERM: there it is the end.
-  if (!signalled || process.platform !== 'win32') assert.deepEqual([child.exitCode, child.signalCode], [0, null]);
-});
+if (remote) {
+  await check('the session ends when the client closes', async () => {
+    const session = transport.sessionId;
+    assert.equal(session === undefined, modern);
+    if (!modern) await transport.terminateSession();
+    await client.close();
+    if (modern) return;
+    const headers = { 'content-type': 'application/json', 'mcp-session-id': session };
+    headers.accept = 'application/json, text/event-stream';
+    const body = JSON.stringify({ jsonrpc: '2.0', id: 1, method: 'ping' });
+    assert.equal((await fetch(bridge, { method: 'POST', headers, body })).status, 404);
+  });
+} else {
+  await check('the process leaves with exit code 0 when the client closes', async () => {
+    // The older SDKs send SIGTERM at once. The newer ones close the pipe, and send it only to a process that stays.
+    const signalled = !second && sdk < 'sdk-2025-11-25';
+    const child = transport._process;
+    await client.close();
+    await until('the process ends', () => child.exitCode !== null || child.signalCode !== null);
+    assert.equal(child.killed, signalled);
+    // Windows has no SIGTERM: there it is the end.
+    if (!signalled || process.platform !== 'win32') assert.deepEqual([child.exitCode, child.signalCode], [0, null]);
+  });
+}

@@ -3,7 +3,7 @@
 use std::{net::SocketAddr, sync::Arc};
 
 use mcp_bridge::{
-    config::{LinkConfig, LinkToken},
+    config::{LinkConfig, Token},
     link::{http, port, registry::Registry, session::Shared},
 };
 use tokio::io::{AsyncReadExt, AsyncWriteExt, split};
@@ -40,7 +40,7 @@ pub fn check(data: &[u8]) {
     let config = LinkConfig {
         host: "127.0.0.1".to_owned(),
         port: 0,
-        token: setting.token.then(|| LinkToken::new(TOKEN)),
+        token: setting.token.then(|| Token::new(TOKEN)),
         names: vec!["bridge.example.org".to_owned()],
     };
     let shared = Arc::new(Shared {
@@ -52,7 +52,7 @@ pub fn check(data: &[u8]) {
     } else {
         "10.0.0.8:9"
     };
-    let routes = http::routes(&config, shared.clone());
+    let routes = http::routes(&config, shared.clone(), None);
     // Time passes when nothing else is left to do, so no input takes long.
     let runtime = tokio::runtime::Builder::new_current_thread()
         .enable_time()

@@ -73,7 +73,7 @@ async fn live(data: &[u8]) {
         registry: Registry::default(),
         token: None,
     });
-    let routes = http::routes(&config, shared.clone());
+    let routes = http::routes(&config, shared.clone(), None);
     let mut links: Vec<Link> = Vec::new();
     let mut calls = Vec::new();
     for line in data.split(|byte| *byte == b'\n') {

@@ -41,7 +41,7 @@ async fn converse(sent: &[u8], seed: u8) -> Vec<u8> {
     const FILE: &str = "link_host = '127.0.0.1'\nlink_port = 0";
     let config =
         Config::resolve(&Flags::default(), |_| None, Path::new("config.toml"), FILE).unwrap();
-    let fabric = Arc::new(Fabric::start(&config.link));
+    let fabric = Arc::new(Fabric::start(&config.link, None));
     let server = Server::new(fabric.clone(), Arc::new(Catalogue::built_in(&config)));
 
     let (mut to_server, input) = tokio::io::duplex(64 * 1024);
