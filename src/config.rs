@@ -321,7 +321,9 @@ impl Config {
         let read_only = flags.read_only.then(|| "true".to_owned());
         let tools = ToolsConfig {
             own_folder: None,
-            sets: sources.pick(&TOOLSETS, &flags.toolsets).map(|given| given.list().collect()),
+            sets: sources
+                .pick(&TOOLSETS, &flags.toolsets)
+                .map(|given| given.list().collect()),
             read_only: match sources.pick(&READ_ONLY, &read_only) {
                 Some(given) => given.parse("true or false")?,
                 None => false,

@@ -4,6 +4,7 @@
 //! with the seeds in `corpus` and with inputs of their own.
 
 pub mod agent_json;
+mod bridge;
 pub mod config;
 pub mod link_frames;
 pub mod link_http;

@@ -1,15 +1,10 @@
 //! The MCP port: HTTP and the protocol over it, from a client that sends any bytes.
 
-use std::{path::Path, sync::Arc, time::Duration};
+use std::time::Duration;
 
 use mcp_bridge::{
-    config::{Config, Flags, Token},
-    fabric::Fabric,
-    mcp::{
-        http::{self, admission::Policy, routes::Routes},
-        server::Server,
-    },
-    tools::Catalogue,
+    config::Token,
+    mcp::http::{self, admission::Policy, routes::Routes},
 };
 use tokio::{
     io::{AsyncReadExt, AsyncWriteExt, split},
@@ -17,7 +12,7 @@ use tokio::{
 };
 use tokio_util::sync::CancellationToken;
 
-use super::pieces;
+use super::{bridge, pieces};
 
 /// The token of the port that has one.
 const TOKEN: &str = "s3cret";
@@ -49,11 +44,7 @@ pub fn check(data: &[u8]) {
 
 /// All that the port sends to a client that sends this and then nothing more.
 async fn converse(sent: &[u8], seed: u8, token: bool) -> Vec<u8> {
-    const FILE: &str = "link_host = '127.0.0.1'\nlink_port = 0";
-    let config =
-        Config::resolve(&Flags::default(), |_| None, Path::new("config.toml"), FILE).unwrap();
-    let fabric = Arc::new(Fabric::start(&config.link, None));
-    let server = Server::new(fabric.clone(), Arc::new(Catalogue::built_in(&config)));
+    let (fabric, server) = bridge::start();
     let policy = Policy {
         loopback: true,
         token: token.then(|| Token::new(TOKEN)),
