@@ -103,7 +103,7 @@ fn block_on(
             pid = std::process::id(),
             "started"
         );
-        let fabric = Arc::new(Fabric::start(&config.link, Some(&folders.state)));
+        let fabric = Arc::new(Fabric::start(&config.link, Some(&folders.shared)));
         let server = Server::new(fabric.clone(), tools::start(config));
         serve(Bridge {
             fabric,
