@@ -85,6 +85,10 @@ async fn converse(sent: &[u8], seed: u8, token: bool) -> Vec<u8> {
 }
 
 fn check_answer(answer: &[u8], sent: &[u8], token: bool) {
+    // A client that asks whether to go on is told so before it is answered.
+    let answer = answer
+        .strip_prefix(b"HTTP/1.1 100 Continue\r\n\r\n")
+        .unwrap_or(answer);
     if answer.is_empty() {
         return;
     }
