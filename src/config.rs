@@ -633,11 +633,11 @@ mod tests {
             unknown.contains("line 2: there is no setting `port`"),
             "{unknown}"
         );
-        let wrong_type = resolve(Flags::default(), &[], "link_port = true")
+        let wrong_type = resolve(Flags::default(), &[], "link_port = 1.5")
             .unwrap_err()
             .to_string();
         assert!(
-            wrong_type.contains("`link_port` is a boolean"),
+            wrong_type.contains("`link_port` is a float"),
             "{wrong_type}"
         );
     }

@@ -10,6 +10,9 @@ pub const KEPT: usize = 1024 * 1024;
 /// The most bytes that losses add up to: a peer may name any number, and those of JSON and Lua are exact up to here.
 const COUNTED: u64 = 1 << 53;
 
+/// Pieces are joined up to this many bytes.
+const JOINED: usize = 1024;
+
 /// A job's output. Positions count all bytes that were printed, the lost ones too.
 #[derive(Debug, Default)]
 pub struct Output {
@@ -59,7 +62,13 @@ impl Output {
         }
         self.end += bytes.len() as u64;
         self.kept += bytes.len();
-        self.pieces.push_back(Piece::Text(bytes));
+        match self.pieces.back_mut() {
+            // A piece costs more than a few bytes do, so a job that prints byte by byte gets no piece for each.
+            Some(Piece::Text(last)) if last.len() + bytes.len() <= JOINED => {
+                last.extend_from_slice(&bytes);
+            }
+            _ => self.pieces.push_back(Piece::Text(bytes)),
+        }
         self.evict();
     }
 
@@ -314,6 +323,16 @@ mod tests {
             Output::restore(u64::MAX, b"end".to_vec(), 0).end(),
             COUNTED + 3
         );
+    }
+
+    #[test]
+    fn small_pieces_are_joined() {
+        let mut output = Output::default();
+        for _ in 0..10_000 {
+            output.push(b"x".to_vec());
+        }
+        assert_eq!(output.pieces.len(), 10);
+        assert_eq!(output.read(9_990, 100).text, "x".repeat(10));
     }
 
     #[test]
