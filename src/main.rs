@@ -15,7 +15,7 @@ use mcp_bridge::{
 /// Without a command it serves MCP on standard input and output, as MCP clients (Claude Desktop, Claude Code,
 /// opencode, MCP Inspector) start it, and opens the link port that computers in the game connect to.
 #[derive(Parser)]
-#[command(name = "mcp-bridge", version, after_help = AFTER_HELP)]
+#[command(name = "mcp-bridge", version, after_help = AFTER_HELP, args_conflicts_with_subcommands = true)]
 struct CommandLine {
     #[command(subcommand)]
     command: Option<Command>,
@@ -34,11 +34,20 @@ MCP_BRIDGE_LOG sets what is logged (such as debug); MCP_BRIDGE_CONFIG_DIR and MC
 
 #[derive(Subcommand)]
 enum Command {
+    /// Keep computers linked while no client is open, and serve MCP over HTTP
+    Serve(Serve),
+
     /// Show the main job, step by step, without the game: a client, a bridge and two simulated computers
     Demo,
 
     /// Run computers without the game, which link to a bridge as real ones do
     Simulate(Simulate),
+
+    /// Show who holds the link port, how many bridges share it, and how many computers are linked
+    Status {
+        #[command(flatten)]
+        settings: Settings,
+    },
 
     /// Write, check and try tools of your own
     Tools {
@@ -118,6 +127,28 @@ struct ToolSettings {
     /// Allow only tools that promise to change nothing [env: MCP_BRIDGE_READ_ONLY]
     #[arg(long)]
     read_only: bool,
+}
+
+#[derive(Args)]
+struct Serve {
+    /// Address to serve MCP at; others than this machine's own need a token [env: MCP_HOST] [default: 127.0.0.1]
+    #[arg(long, value_name = "ADDRESS")]
+    mcp_host: Option<String>,
+
+    /// Port to serve MCP at; 0 means any free one [env: MCP_PORT] [default: 3000]
+    #[arg(long, value_name = "PORT")]
+    mcp_port: Option<String>,
+
+    /// Token that every client must show [env: MCP_TOKEN]
+    #[arg(long, value_name = "TOKEN")]
+    mcp_token: Option<String>,
+
+    /// Print the port that MCP is served at, as soon as it is
+    #[arg(long)]
+    print_port: bool,
+
+    #[command(flatten)]
+    settings: Settings,
 }
 
 #[derive(Args)]
@@ -220,12 +251,27 @@ impl From<ToolSettings> for Flags {
     }
 }
 
+impl From<Serve> for Flags {
+    fn from(line: Serve) -> Self {
+        Self {
+            mcp_host: line.mcp_host,
+            mcp_port: line.mcp_port,
+            mcp_token: line.mcp_token,
+            ..line.settings.into()
+        }
+    }
+}
+
 fn main() -> ExitCode {
     let line = CommandLine::parse();
     let folders = Folders::from_environment(|name| std::env::var(name).ok());
     match line.command {
+        None => commands::stdio::run(&line.settings.into(), &folders),
+        Some(Command::Serve(line)) => {
+            let print_port = line.print_port;
+            commands::serve::run(&line.into(), &folders, print_port)
+        }
         Some(Command::Demo) => commands::demo::run(),
-        None => commands::serve::run(&line.settings.into(), &folders),
         Some(Command::Tools { command }) => match command {
             ToolsCommand::List { settings } => commands::tools::list(&settings.into(), &folders),
             ToolsCommand::Check { folder, settings } => {
@@ -244,6 +290,7 @@ fn main() -> ExitCode {
         },
         Some(Command::Worker) => worker::run(),
         Some(Command::Simulate(line)) => commands::simulate::run(&line.into()),
+        Some(Command::Status { settings }) => commands::status::run(&settings.into(), &folders),
         Some(Command::Logs { lines }) => commands::logs::run(&folders, lines),
     }
 }

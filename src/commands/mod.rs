@@ -7,4 +7,7 @@ pub mod logs;
 pub mod serve;
 mod signals;
 pub mod simulate;
+mod startup;
+pub mod status;
+pub mod stdio;
 pub mod tools;

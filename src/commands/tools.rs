@@ -111,7 +111,7 @@ pub fn run(name: &str, arguments: &str, flags: &Flags, folders: &Folders) -> Exi
         for problem in &problems {
             note(problem);
         }
-        let fabric = Fabric::start(&config.link);
+        let fabric = Fabric::start(&config.link, Some(&folders.state));
         let snapshot = catalogue.now();
         let tool = match snapshot.find(name) {
             Found::Tool(tool) => tool,

@@ -1,7 +1,8 @@
-//! The MCP side: lines of JSON-RPC on standard input and output, served by rmcp.
+//! The MCP side: JSON-RPC on standard input and output, or over HTTP, served by rmcp.
 
 mod changes;
 pub mod edge;
+pub mod http;
 mod id_scanner;
 mod incoming;
 mod listener;
@@ -17,7 +18,7 @@ use stdio::{Input, Output};
 
 /// Serves one client over these streams until it is gone.
 ///
-/// `wanted` is called at the first request that shows a client that stays. Returns as soon as the client closed our
+/// `wanted` is called at the first request that uses what is offered. Returns as soon as the client closed our
 /// input, or its end of our output: calls that go on then have nobody to answer.
 pub async fn serve(
     server: Server,
@@ -93,7 +94,7 @@ mod tests {
             token: None,
             names: Vec::new(),
         };
-        let server = Server::new(Arc::new(Fabric::start(&config)), catalogue);
+        let server = Server::new(Arc::new(Fabric::start(&config, None)), catalogue);
         let (ours, theirs) = tokio::io::duplex(64 * 1024);
         let (input, output) = tokio::io::split(theirs);
         let session = tokio::spawn(serve(server, Box::new(input), Box::new(output), || {}));

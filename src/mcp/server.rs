@@ -60,6 +60,15 @@ const KNOWN_METHODS: [&str; 15] = [
     "tools/list",
 ];
 
+/// Methods among them that the stateless era (2026-07-28) does not have.
+const REMOVED_METHODS: [&str; 5] = [
+    "initialize",
+    "ping",
+    "logging/setLevel",
+    "resources/subscribe",
+    "resources/unsubscribe",
+];
+
 /// One client's view of the bridge. Cheap to clone: all clients share what stands behind it.
 #[derive(Clone)]
 pub struct Server {
@@ -79,6 +88,11 @@ impl Server {
             fabric,
             catalogue,
         }
+    }
+
+    /// The same for another client, which has seen and asked for nothing yet.
+    pub fn for_another(&self) -> Self {
+        Self::new(self.fabric.clone(), self.catalogue.clone())
     }
 
     /// Whoever sent a request.
@@ -386,10 +400,14 @@ impl ServerHandler for Server {
     async fn on_custom_request(
         &self,
         request: CustomRequest,
-        _: RequestContext<RoleServer>,
+        context: RequestContext<RoleServer>,
     ) -> Result<CustomResult, ErrorData> {
         let method = request.method;
-        if KNOWN_METHODS.contains(&method.as_str()) {
+        let removed = REMOVED_METHODS.contains(&method.as_str())
+            && context
+                .protocol_version()
+                .is_some_and(|version| !version.has_initialize());
+        if KNOWN_METHODS.contains(&method.as_str()) && !removed {
             return Err(ErrorData::invalid_params(
                 format!("{method}: `params` are missing or not of the right shape"),
                 None,

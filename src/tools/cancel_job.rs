@@ -12,7 +12,7 @@ use super::{
     failure, get_job, text,
     wording::name_of,
 };
-use crate::fabric::{Answer, Cancelled, End, Fabric, Job, Stage};
+use crate::fabric::{Answer, Cancelled, End, Fabric, Job, Stage, Unreachable};
 
 /// How long the computer has to say that it stopped the job.
 const STOP_TIME: Duration = Duration::from_secs(3);
@@ -38,21 +38,22 @@ impl Handler for CancelJob {
 }
 
 async fn cancel(fabric: &Fabric, id: &str) -> Result<String, Problem> {
-    let Some((computer, job)) = fabric
-        .job(id)
-        .await
-        .map_err(|problem| problem.to_string())?
-    else {
-        return Err(get_job::unknown(id));
-    };
-    if job.stage() == Stage::Ended {
+    let unreachable = |problem: Unreachable| problem.to_string();
+    let before = fabric.job(id, 0, Duration::ZERO);
+    if let Some((_, job)) = before.await.map_err(unreachable)?
+        && job.stage() == Stage::Ended
+    {
         return Ok(format!(
             "Job {} had ended before. get-job shows its result.",
             job.id
         ));
     }
+    let cancelled = fabric.cancel(id, STOP_TIME).await.map_err(unreachable)?;
+    let Some(((computer, job), cancelled)) = cancelled else {
+        return Err(get_job::unknown(id));
+    };
     let name = name_of(&computer.facts());
-    match computer.cancel(&job, STOP_TIME).await {
+    match cancelled {
         Cancelled::Ended if was_stopped(&job) => {
             Ok(format!("Job {} on computer {name} was stopped.", job.id))
         }

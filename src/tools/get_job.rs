@@ -4,7 +4,6 @@ use std::time::{Duration, SystemTime};
 
 use futures_util::{FutureExt, future::BoxFuture};
 use rmcp::model::JsonObject;
-use tokio::time::timeout;
 
 use super::{
     Context,
@@ -13,7 +12,7 @@ use super::{
     failure, list_jobs, outcome, text,
     wording::name_of,
 };
-use crate::fabric::{Computer, Fabric, Job, Progress, Stage};
+use crate::fabric::{Computer, Fabric, Job, Progress};
 
 /// The longest a call may wait for news, in milliseconds.
 const MAX_WAIT_MS: u64 = 600_000;
@@ -56,19 +55,13 @@ impl Call {
     }
 
     async fn run(&self, fabric: &Fabric) -> Result<String, Problem> {
-        let (computer, job) = match fabric
-            .job(&self.job)
+        let found = fabric
+            .job(&self.job, self.cursor, self.wait)
             .await
-            .map_err(|problem| problem.to_string())?
-        {
-            Some(found) => found,
-            None => return Err(unknown(&self.job)),
+            .map_err(|problem| problem.to_string())?;
+        let Some((computer, job)) = found else {
+            return Err(unknown(&self.job));
         };
-        let news = |progress: &Progress| {
-            progress.stage == Stage::Ended || progress.printed() > self.cursor
-        };
-        // Without news in time, what is known is the answer.
-        let _ = timeout(self.wait, job.follow().wait_for(news)).await;
         Ok(job.look(|progress| self.show(&computer, &job, progress)))
     }
 

@@ -11,9 +11,9 @@ use super::{
     arguments::Arguments,
     entry::{Handled, Handler},
     failure, text,
-    wording::{ago, name_of, timestamp},
+    wording::{ago, name_of, time_between, timestamp},
 };
-use crate::fabric::{Computer, Fabric, PortState, Presence, one_line};
+use crate::fabric::{Computer, Fabric, LinkPort, Presence, one_line};
 
 /// The tool.
 pub struct ListComputers;
@@ -24,9 +24,10 @@ impl ListComputers {
             Ok(computers) => computers,
             Err(unreachable) => return failure(unreachable.to_string()),
         };
-        let port = match fabric.port().await {
-            PortState::Listening(address) => address.to_string(),
-            PortState::Starting | PortState::Blocked(_) => "not yet open".to_owned(),
+        let port = fabric.port().await;
+        let address = match &port.owner {
+            Some(owner) => owner.address.to_string(),
+            None => "not yet open".to_owned(),
         };
         let now = SystemTime::now();
         let mut words = if computers.is_empty() {
@@ -39,13 +40,22 @@ impl ListComputers {
                 .join("\n")
                 + "\n"
         };
-        words.push_str(&format!("Link port: {port}"));
+        words.push_str(&format!("Link port: {address}{}", held_by(&port, now)));
         let mut result = text(words);
         let computers: Vec<_> = computers
             .iter()
             .map(|computer| in_fields(computer))
             .collect();
-        result.structured_content = Some(json!({ "linkPort": port, "computers": computers }));
+        let mut fields = json!({ "linkPort": address, "computers": computers });
+        if let Some(owner) = &port.owner {
+            fields["owner"] = json!({
+                "pid": owner.pid,
+                "since": timestamp(owner.since),
+                "thisBridge": port.own,
+            });
+            fields["bridges"] = json!(port.bridges);
+        }
+        result.structured_content = Some(fields);
         result
     }
 }
@@ -61,6 +71,23 @@ impl Handler for ListComputers {
         .map(Handled::Result)
         .boxed()
     }
+}
+
+/// Who holds the link port: `, held by this mcp-bridge (process 4242) for 3 min, shared by 2 bridges`.
+fn held_by(port: &LinkPort, now: SystemTime) -> String {
+    let Some(owner) = &port.owner else {
+        return String::new();
+    };
+    let who = if port.own { "this" } else { "another" };
+    let since = time_between(owner.since, now);
+    let shared = match port.bridges {
+        0 | 1 => String::new(),
+        bridges => format!(", shared by {bridges} bridges"),
+    };
+    format!(
+        ", held by {who} mcp-bridge (process {}) for {since}{shared}",
+        owner.pid
+    )
 }
 
 /// One line: `12 (Label: base-turtle): linked 3 min ago from 192.168.1.5:51234, advanced turtle, …`.

@@ -1,6 +1,6 @@
 //! `list-jobs`: what runs on the computers, and what has ended lately.
 
-use std::{sync::Arc, time::SystemTime};
+use std::time::SystemTime;
 
 use futures_util::{FutureExt, future::BoxFuture};
 use rmcp::model::JsonObject;
@@ -28,20 +28,15 @@ impl Handler for ListJobs {
                 Ok(only) => only,
                 Err(problem) => return failure(problem),
             };
-            let computers = match context.fabric.computers().await {
-                Ok(computers) => computers,
+            let jobs = match context.fabric.jobs().await {
+                Ok(jobs) => jobs,
                 Err(unreachable) => return failure(unreachable.to_string()),
             };
             let now = SystemTime::now();
-            let lines: Vec<_> = computers
+            let lines: Vec<_> = jobs
                 .iter()
-                .filter(|computer| only.is_none_or(|id| computer.id == id))
-                .flat_map(|computer| {
-                    computer
-                        .jobs()
-                        .into_iter()
-                        .map(move |job| line(computer, &job, now))
-                })
+                .filter(|(computer, _)| only.is_none_or(|id| computer.id == id))
+                .map(|(computer, job)| line(computer, job, now))
                 .collect();
             text(if lines.is_empty() {
                 "No jobs.".to_owned()
@@ -55,7 +50,7 @@ impl Handler for ListJobs {
 }
 
 /// One job: `ID on 12 (Label: base-turtle): running for 12 s, 340 bytes printed: print("hi")`.
-fn line(computer: &Arc<Computer>, job: &Job, now: SystemTime) -> String {
+fn line(computer: &Computer, job: &Job, now: SystemTime) -> String {
     let mut parts = vec![job.look(|progress| state(job, progress, now))];
     parts.push(format!("{} bytes printed", job.look(Progress::printed)));
     if job.exclusive {

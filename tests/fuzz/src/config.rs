@@ -2,7 +2,7 @@
 
 use std::{path::Path, time::Duration};
 
-use mcp_bridge::config::{Config, ConfigError, Flags};
+use mcp_bridge::config::{Config, ConfigError, Flags, McpConfig};
 
 /// Any text as a configuration file, and after NUL characters as flags and an environment variable, is refused with a
 /// reason that names the source, or gives settings within their bounds.
@@ -18,20 +18,28 @@ pub fn check(data: &[u8]) {
             .filter(|part| !part.is_empty())
             .map(str::to_owned)
     };
-    let flags = Flags {
+    let mut flags = Flags {
         link_host: given(),
         link_port: given(),
         link_token: given(),
         link_names: given(),
         probe_timeout_ms: given(),
-        tools: given().into_iter().collect(),
-        toolsets: given(),
-        read_only: given().is_some(),
+        ..Flags::default()
     };
     let in_environment = given();
+    flags.mcp_host = given();
+    flags.mcp_port = given();
+    flags.mcp_token = given();
+    flags.tools.extend(given());
+    flags.toolsets = given();
+    flags.read_only = given().is_some();
     let variable = |_: &str| in_environment.clone();
     match Config::resolve(&flags, variable, Path::new("config.toml"), file) {
         Ok(config) => check_bounds(&config),
+        Err(error) => check_error(&error),
+    }
+    match McpConfig::resolve(&flags, variable, Path::new("config.toml"), file) {
+        Ok(config) => check_mcp_bounds(&config),
         Err(error) => check_error(&error),
     }
 }
@@ -75,12 +83,23 @@ pub fn check_bounds(config: &Config) {
     }
 }
 
+fn check_mcp_bounds(config: &McpConfig) {
+    let host = &config.host;
+    assert!(
+        !host.is_empty() && !host.contains(char::is_whitespace),
+        "{host:?}"
+    );
+    if let Some(token) = &config.token {
+        assert!(!token.matches(""), "an empty token");
+    }
+}
+
 fn check_error(error: &ConfigError) {
     let said = error.to_string();
     let sources = [
         "the flag --",
         "the environment variable CC_",
-        "the environment variable MCP_BRIDGE_",
+        "the environment variable MCP_",
         "config.toml",
     ];
     assert!(sources.iter().any(|source| said.contains(source)), "{said}");

@@ -41,7 +41,7 @@ async fn converse(sent: &[u8], seed: u8) -> Vec<u8> {
     const FILE: &str = "link_host = '127.0.0.1'\nlink_port = 0";
     let config =
         Config::resolve(&Flags::default(), |_| None, Path::new("config.toml"), FILE).unwrap();
-    let fabric = Arc::new(Fabric::start(&config.link));
+    let fabric = Arc::new(Fabric::start(&config.link, None));
     // No handler is to start this program anew as a worker.
     let kit = Kit::new(Workers::of("/nonexistent".into()));
     let built_in = builtin::offer(&kit, config.probe_timeout);
