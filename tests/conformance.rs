@@ -5,17 +5,24 @@
 
 mod common;
 
-use std::{collections::BTreeMap, fs, path::Path, process::Stdio, time::Duration};
+use std::{
+    collections::BTreeMap,
+    fs,
+    path::{Path, PathBuf},
+    process::Stdio,
+    time::Duration,
+};
 
-use common::{registries::node_clients, served::Served};
+use common::{registries::node_clients, served::Served, tools::Tools};
+use mcp_bridge::logging;
 use serde_json::Value;
 use tokio::time::timeout;
 
 /// How long the suite may take. It takes seconds; this only counts when something is broken.
 const SUITE_TIME: Duration = Duration::from_secs(5 * 60);
 
-/// The two reasons there are not to pass.
-const REASONS: [&str; 2] = ["fixture comes with custom tools", "not offered"];
+/// The only reason there is not to pass.
+const REASON: &str = "not offered";
 
 fn expected_failures() -> &'static Path {
     Path::new(concat!(
@@ -38,7 +45,13 @@ async fn the_bridge_conforms_to_2026_07_28() {
 /// nothing to check is no success.
 async fn conforms(revision: &str, passing: usize) {
     let clients = node_clients().await;
-    let bridge = Served::start().await;
+    // What the suite wants to find are a user's own tools, prompts and resources.
+    let tools = Tools::copy_of("tests/conformance/tools");
+    let bridge = Served::start_with(|command| {
+        command.arg("--tools").arg(tools.path());
+    })
+    .await;
+    let changes = tokio::spawn(change_when_asked(bridge.folder.path().join("state"), tools));
     let results = tempfile::tempdir().unwrap();
     let mut command = clients.node();
     command
@@ -64,8 +77,32 @@ async fn conforms(revision: &str, passing: usize) {
         output.status,
         failures(results.path())
     );
+    changes.abort();
     let passed = count(results.path(), "SUCCESS");
     assert!(passed >= passing, "only {passed} checks passed:\n{summary}");
+}
+
+/// Adds a tool or a prompt whenever a tool of the suite asks for it in the log of the bridge.
+async fn change_when_asked(state: PathBuf, tools: Tools) {
+    let (mut tool_changes, mut prompt_changes) = (0, 0);
+    loop {
+        let log = logging::newest_file(&state).and_then(|file| fs::read_to_string(file).ok());
+        let asked = |what: &str| log.as_deref().unwrap_or_default().matches(what).count();
+        if asked("trigger: tools") > tool_changes {
+            tool_changes += 1;
+            tools.add(&format!("extra{tool_changes}"), "return 'extra'");
+        }
+        if asked("trigger: prompts") > prompt_changes {
+            prompt_changes += 1;
+            tools.write(
+                "prompts/_index.yaml",
+                &format!(
+                    "entries:\n  - name: extra\n    kind: prompt\n    meta: {{ mcp.name: extra{prompt_changes}, mcp.description: More., mcp.text: hi }}\n"
+                ),
+            );
+        }
+        tokio::time::sleep(Duration::from_millis(20)).await;
+    }
 }
 
 /// All checks that the suite wrote down, with the scenario's folder.
@@ -121,7 +158,7 @@ fn every_expected_failure_has_its_reason() {
             "a whole scenario is excused, not a check: {check}"
         );
         let kind = reason.split_once(':').map_or(reason, |(kind, _)| kind);
-        assert!(REASONS.contains(&kind), "no reason there is: {line}");
+        assert_eq!(kind, REASON, "no reason there is: {line}");
         assert_eq!(reasons.insert(check, kind), None, "twice: {check}");
     }
 }
