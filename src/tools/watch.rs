@@ -80,8 +80,11 @@ impl Follower {
             let watches = self.watch();
             let stamp = self.folders.stamp();
             let look = self.folders.look();
-            self.tell(&look);
             let is_unsettled = look.is_unsettled;
+            // What is half written is no mistake yet.
+            if !is_unsettled {
+                self.tell(&look);
+            }
             sender.send_replace(Arc::new(look.offer));
             if is_unsettled {
                 std::thread::sleep(AGAIN);
