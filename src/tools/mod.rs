@@ -38,17 +38,13 @@ use crate::{
     fabric::Fabric,
 };
 pub use catalogue::{Catalogue, Offer, Snapshot, Source};
-use folder::{Folders, Root};
-use kit::Kit;
+use folder::Root;
 use policy::Policy;
 
 /// All tools of this bridge, from every source: follows the folders that `config` names. To be called in the runtime.
 pub fn start(config: &Config) -> Arc<Catalogue> {
-    let kit = Kit::default();
-    let built_in = builtin::offer(&kit, config.probe_timeout);
-    let folders = Folders::new(roots(&config.tools), kit, &built_in);
-    let sources = vec![catalogue::fixed(built_in), watch::follow(folders)];
-    let catalogue = Catalogue::start(sources, Policy::of(&config.tools));
+    let (built_in, folders) = watch::follow(roots(&config.tools), config.probe_timeout);
+    let catalogue = Catalogue::start(vec![built_in, folders], Policy::of(&config.tools));
     let told = catalogue.clone();
     tokio::spawn(async move {
         for unmet in told.policy().unmet(told.ready().await.as_ref()) {
