@@ -606,7 +606,11 @@ async fn sets_and_names_say_which_tools_there_are() {
             vec!["sow", "exec-lua"],
             vec!["dig", "plain", "list-computers"],
         ),
-        (vec!["--tools", "run-script"], vec!["run-script"], vec!["sow", "exec-lua"]),
+        (
+            vec!["--tools", "run-script"],
+            vec!["run-script"],
+            vec!["sow", "exec-lua"],
+        ),
     ] {
         let mut bridge = tools.bridge(&arguments).await;
         let names = listed(&mut bridge).await;
@@ -625,7 +629,8 @@ async fn sets_and_names_say_which_tools_there_are() {
         }
         if !names.contains(&"exec-lua".to_owned()) {
             // A script of the client's own is no way around that.
-            let script = json!({"name": "run-script", "arguments": {"code": "computers.exec(1, '1')"}});
+            let script =
+                json!({"name": "run-script", "arguments": {"code": "computers.exec(1, '1')"}});
             let refused = error(&mut bridge, "call-tool", script).await;
             assert!(refused.contains("refused"), "{refused}");
         }

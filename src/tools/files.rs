@@ -106,7 +106,11 @@ mod tests {
             .into_iter()
             .map(|file| file.strip_prefix(root.path()).unwrap().to_path_buf())
             .collect();
-        let expected = [FILE.into(), Path::new("a/deep").join(FILE), Path::new("b").join(FILE)];
+        let expected = [
+            FILE.into(),
+            Path::new("a/deep").join(FILE),
+            Path::new("b").join(FILE),
+        ];
         assert_eq!(found, expected);
         assert!(manifests(&root.path().join("nowhere")).is_err());
     }

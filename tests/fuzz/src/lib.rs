@@ -8,6 +8,7 @@ pub mod config;
 pub mod link_frames;
 pub mod link_http;
 pub mod link_session;
+pub mod mcp_http;
 pub mod parts;
 pub mod stdin_lines;
 mod websocket;
