@@ -46,6 +46,7 @@ fn main() -> Result<()> {
     start_up()?;
     round_trip(&runtime)?;
     round_trip_of_a_guest(&runtime)?;
+    handler_on_the_host()?;
     calls_a_second(&runtime)?;
     agent_time(&runtime)?;
     for count in [2_000, 10_000] {
@@ -160,6 +161,50 @@ fn round_trip_of_a_guest(runtime: &Runtime) -> Result<()> {
         &time(guest.median()),
         &format!("{} through the owner", time(owner.median())),
         &format!("{:.1}", guest.median() / owner.median()),
+    );
+    Ok(())
+}
+
+/// A handler of a tool on the host: the first call starts a worker process, the others find one.
+fn handler_on_the_host() -> Result<()> {
+    let line = json!({"jsonrpc": "2.0", "id": 7, "method": "tools/call",
+                      "params": {"name": "run-script", "arguments": {"code": "return 1"}}});
+    let native =
+        json!({"jsonrpc": "2.0", "id": 7, "method": "tools/call", "params": {"name": "list-jobs"}});
+    let (line, native) = (line.to_string(), native.to_string());
+    let once = |process: &mut Process, line: &str| -> Result<f64> {
+        let start = Instant::now();
+        process.send(line)?;
+        process.line()?;
+        Ok(start.elapsed().as_secs_f64())
+    };
+    let first = sample(SPAWNS, || {
+        let mut process = Process::start(bridge())?;
+        process.open()?;
+        once(&mut process, &line)
+    })?;
+    let mut process = Process::start(bridge())?;
+    process.open()?;
+    for _ in 0..20 {
+        once(&mut process, &line)?;
+    }
+    let (mut pooled, mut floor) = (Vec::new(), Vec::new());
+    for _ in 0..ROUND_TRIPS {
+        pooled.push(once(&mut process, &line)?);
+        floor.push(once(&mut process, &native)?);
+    }
+    let (pooled, floor) = (Samples(pooled).sorted(), Samples(floor).sorted());
+    print(
+        "handler on the host, pooled worker, median",
+        &time(pooled.median()),
+        &format!("{} a tool written in Rust", time(floor.median())),
+        &format!("{:.1}", pooled.median() / floor.median()),
+    );
+    print(
+        "handler on the host, first call, median",
+        &time(first.median()),
+        "",
+        "",
     );
     Ok(())
 }

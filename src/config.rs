@@ -224,21 +224,6 @@ const PROBE_TIMEOUT: Setting = Setting {
     variable: "CC_PROBE_TIMEOUT_MS",
     key: "probe_timeout_ms",
 };
-const TOOLS: Setting = Setting {
-    flag: "--tools",
-    variable: "MCP_BRIDGE_TOOLS",
-    key: "tools",
-};
-const TOOLSETS: Setting = Setting {
-    flag: "--toolsets",
-    variable: "MCP_BRIDGE_TOOLSETS",
-    key: "toolsets",
-};
-const READ_ONLY: Setting = Setting {
-    flag: "--read-only",
-    variable: "MCP_BRIDGE_READ_ONLY",
-    key: "read_only",
-};
 
 const MCP_HOST: Setting = Setting {
     flag: "--mcp-host",
@@ -255,6 +240,21 @@ const MCP_TOKEN: Setting = Setting {
     variable: "MCP_TOKEN",
     key: "mcp_token",
 };
+const TOOLS: Setting = Setting {
+    flag: "--tools",
+    variable: "MCP_BRIDGE_TOOLS",
+    key: "tools",
+};
+const TOOLSETS: Setting = Setting {
+    flag: "--toolsets",
+    variable: "MCP_BRIDGE_TOOLSETS",
+    key: "toolsets",
+};
+const READ_ONLY: Setting = Setting {
+    flag: "--read-only",
+    variable: "MCP_BRIDGE_READ_ONLY",
+    key: "read_only",
+};
 
 const SETTINGS: [&Setting; 11] = [
     &LINK_HOST,
@@ -262,12 +262,12 @@ const SETTINGS: [&Setting; 11] = [
     &LINK_TOKEN,
     &LINK_NAMES,
     &PROBE_TIMEOUT,
-    &MCP_HOST,
-    &MCP_PORT,
-    &MCP_TOKEN,
     &TOOLS,
     &TOOLSETS,
     &READ_ONLY,
+    &MCP_HOST,
+    &MCP_PORT,
+    &MCP_TOKEN,
 ];
 
 impl Config {
@@ -333,22 +333,7 @@ impl Config {
             }
             None => Duration::from_secs(2),
         };
-        let tools = (!flags.tools.is_empty()).then(|| flags.tools.join(","));
-        let read_only = flags.read_only.then(|| "true".to_owned());
-        let tools = ToolsConfig {
-            own_folder: None,
-            sets: sources
-                .pick(&TOOLSETS, &flags.toolsets)
-                .map(|given| given.list().collect()),
-            read_only: match sources.pick(&READ_ONLY, &read_only) {
-                Some(given) => given.parse("true or false")?,
-                None => false,
-            },
-            ..match sources.pick(&TOOLS, &tools) {
-                Some(given) => read_tools(&given)?,
-                None => ToolsConfig::default(),
-            }
-        };
+        let tools = tools(&sources, flags)?;
         Ok(Self {
             link: LinkConfig {
                 host,
@@ -409,28 +394,6 @@ fn is_sendable(token: &str) -> bool {
     !token.is_empty() && token.bytes().all(|byte| byte.is_ascii_graphic())
 }
 
-/// Folders of tools and names of tools: what has a slash in it, or is a folder that exists, is no name.
-fn read_tools(given: &Given) -> Result<ToolsConfig, ConfigError> {
-    let mut tools = ToolsConfig::default();
-    for word in given.list() {
-        let path = given.path(&word);
-        if word.contains(['/', '\\']) || word.starts_with('.') || path.is_dir() {
-            let path = std::path::absolute(&path).unwrap_or(path);
-            tools.folders.push(path);
-        } else if word
-            .chars()
-            .all(|c| c.is_ascii_alphanumeric() || matches!(c, '_' | '-'))
-        {
-            tools.names.get_or_insert_default().insert(word);
-        } else {
-            return Err(given.refused(
-                "folders of tools (with a slash in them) and names of tools, with commas between",
-            ));
-        }
-    }
-    Ok(tools)
-}
-
 fn host(given: Option<Given>, default: &str) -> Result<String, ConfigError> {
     let Some(given) = given else {
         return Ok(default.to_owned());
@@ -440,6 +403,38 @@ fn host(given: Option<Given>, default: &str) -> Result<String, ConfigError> {
             .refused("an IP address or a host name of this machine, such as 0.0.0.0 or 127.0.0.1")),
         host => Ok(host.to_owned()),
     }
+}
+
+fn tools(sources: &Sources<'_>, flags: &Flags) -> Result<ToolsConfig, ConfigError> {
+    let mut tools = ToolsConfig::default();
+    let given = (!flags.tools.is_empty()).then(|| flags.tools.join(","));
+    if let Some(given) = sources.pick(&TOOLS, &given) {
+        for word in given.list() {
+            let path = given.path(&word);
+            // What has a slash in it, or is a folder that exists, is no name.
+            if word.contains(['/', '\\']) || word.starts_with('.') || path.is_dir() {
+                let path = std::path::absolute(&path).unwrap_or(path);
+                tools.folders.push(path);
+            } else if word
+                .chars()
+                .all(|c| c.is_ascii_alphanumeric() || matches!(c, '_' | '-'))
+            {
+                tools.names.get_or_insert_default().insert(word);
+            } else {
+                return Err(given.refused(
+                    "folders of tools (with a slash in them) and names of tools, with commas between",
+                ));
+            }
+        }
+    }
+    tools.sets = sources
+        .pick(&TOOLSETS, &flags.toolsets)
+        .map(|given| given.list().collect());
+    let read_only = flags.read_only.then(|| "true".to_owned());
+    if let Some(given) = sources.pick(&READ_ONLY, &read_only) {
+        tools.read_only = given.parse("true or false")?;
+    }
+    Ok(tools)
 }
 
 fn port(given: Option<Given>, default: u16) -> Result<u16, ConfigError> {
@@ -497,6 +492,36 @@ mod tests {
         assert_eq!(config.probe_timeout, Duration::from_millis(50));
     }
 
+    #[test]
+    fn tools_are_folders_and_names() {
+        let file = "tools = [\"./more\", \"greet\", \"echo\"]\ntoolsets = \"core, files\"\nread_only = true";
+        let tools = resolve(Flags::default(), &[], file).unwrap().tools;
+        assert!(tools.folders[0].is_absolute() && tools.folders[0].ends_with("more"));
+        let words = |words: &[&str]| Some(words.iter().map(|word| (*word).to_owned()).collect());
+        assert_eq!(tools.names, words(&["echo", "greet"]));
+        assert_eq!(tools.sets, words(&["core", "files"]));
+        assert!(tools.read_only);
+
+        let flags = Flags {
+            tools: vec!["a/b".into(), "greet".into()],
+            ..Flags::default()
+        };
+        let tools = resolve(flags, &[("MCP_BRIDGE_READ_ONLY", "false")], file)
+            .unwrap()
+            .tools;
+        assert_eq!((tools.folders.len(), tools.names), (1, words(&["greet"])));
+        assert!(!tools.read_only);
+        for (file, key) in [
+            ("tools = \"what?\"", "tools"),
+            ("read_only = \"perhaps\"", "read_only"),
+        ] {
+            let error = resolve(Flags::default(), &[], file)
+                .unwrap_err()
+                .to_string();
+            assert!(error.contains(&format!("`{key}` (line 1")), "{error}");
+        }
+    }
+
     fn resolve_mcp(flags: Flags, file: &str) -> Result<McpConfig, ConfigError> {
         McpConfig::resolve(&flags, |_| None, Path::new("config.toml"), file)
     }
@@ -531,36 +556,6 @@ mod tests {
     fn what_others_mean_by_a_variable_of_mcp_keeps_no_client_from_its_bridge() {
         let variables = [("MCP_PORT", "auto"), ("MCP_TOKEN", "two words")];
         resolve(Flags::default(), &variables, "").unwrap();
-    }
-
-    #[test]
-    fn tools_are_folders_and_names() {
-        let file = "tools = [\"./more\", \"greet\", \"echo\"]\ntoolsets = \"core, files\"\nread_only = true";
-        let tools = resolve(Flags::default(), &[], file).unwrap().tools;
-        assert!(tools.folders[0].is_absolute() && tools.folders[0].ends_with("more"));
-        let words = |words: &[&str]| Some(words.iter().map(|word| (*word).to_owned()).collect());
-        assert_eq!(tools.names, words(&["echo", "greet"]));
-        assert_eq!(tools.sets, words(&["core", "files"]));
-        assert!(tools.read_only);
-
-        let flags = Flags {
-            tools: vec!["a/b".into(), "greet".into()],
-            ..Flags::default()
-        };
-        let tools = resolve(flags, &[("MCP_BRIDGE_READ_ONLY", "false")], file)
-            .unwrap()
-            .tools;
-        assert_eq!((tools.folders.len(), tools.names), (1, words(&["greet"])));
-        assert!(!tools.read_only);
-        for (file, key) in [
-            ("tools = \"what?\"", "tools"),
-            ("read_only = \"perhaps\"", "read_only"),
-        ] {
-            let error = resolve(Flags::default(), &[], file)
-                .unwrap_err()
-                .to_string();
-            assert!(error.contains(&format!("`{key}` (line 1")), "{error}");
-        }
     }
 
     #[test]
@@ -633,11 +628,11 @@ mod tests {
             unknown.contains("line 2: there is no setting `port`"),
             "{unknown}"
         );
-        let wrong_type = resolve(Flags::default(), &[], "link_port = 1.5")
+        let wrong_type = resolve(Flags::default(), &[], "link_port = true")
             .unwrap_err()
             .to_string();
         assert!(
-            wrong_type.contains("`link_port` is a float"),
+            wrong_type.contains("`link_port` is a boolean"),
             "{wrong_type}"
         );
     }

@@ -240,17 +240,6 @@ impl From<Settings> for Flags {
     }
 }
 
-impl From<Serve> for Flags {
-    fn from(line: Serve) -> Self {
-        Self {
-            mcp_host: line.mcp_host,
-            mcp_port: line.mcp_port,
-            mcp_token: line.mcp_token,
-            ..line.settings.into()
-        }
-    }
-}
-
 impl From<ToolSettings> for Flags {
     fn from(settings: ToolSettings) -> Self {
         Self {
@@ -258,6 +247,17 @@ impl From<ToolSettings> for Flags {
             toolsets: settings.toolsets,
             read_only: settings.read_only,
             ..Self::default()
+        }
+    }
+}
+
+impl From<Serve> for Flags {
+    fn from(line: Serve) -> Self {
+        Self {
+            mcp_host: line.mcp_host,
+            mcp_port: line.mcp_port,
+            mcp_token: line.mcp_token,
+            ..line.settings.into()
         }
     }
 }

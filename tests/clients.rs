@@ -39,7 +39,7 @@ const BRIDGE: &str = env!("CARGO_BIN_EXE_mcp-bridge");
 const CLIENT_TIME: Duration = Duration::from_secs(120);
 
 /// How many checks a conversation has, in every language and revision.
-const CHECKS: usize = 22;
+const CHECKS: usize = 23;
 
 // Conversations.
 
@@ -117,22 +117,22 @@ async fn the_python_sdk_holds_a_conversation_over_http_in_both_eras() {
         ("auto", "2026-07-28"),
     ] {
         let bridge = served().await;
-        converse(python_command(era, revision).await, &url(&bridge)).await;
+        converse(python_command(era, revision).await, Some(&bridge)).await;
     }
 }
 
 async fn typescript(sdk: &str, era: &str, revision: &str) {
-    converse(typescript_command(sdk, era, revision).await, BRIDGE).await;
+    converse(typescript_command(sdk, era, revision).await, None).await;
 }
 
 async fn typescript_over_http(sdk: &str, era: &str, revision: &str) {
     let bridge = served().await;
     let command = typescript_command(sdk, era, revision).await;
-    converse(command, &url(&bridge)).await;
+    converse(command, Some(&bridge)).await;
 }
 
 async fn python(era: &str, revision: &str) {
-    converse(python_command(era, revision).await, BRIDGE).await;
+    converse(python_command(era, revision).await, None).await;
 }
 
 async fn typescript_command(sdk: &str, era: &str, revision: &str) -> Command {
@@ -168,10 +168,15 @@ fn url(bridge: &Served) -> String {
     format!("http://{}/mcp", bridge.address)
 }
 
-/// Runs a conversation with the bridge, a program or a URL, and links a computer when the conversation asks for one.
-async fn converse(mut command: Command, bridge: &str) {
+/// Runs a conversation with a bridge that serves over HTTP, or that the client starts. Links a computer, and adds a
+/// tool, when the conversation asks for that.
+async fn converse(mut command: Command, served: Option<&Served>) {
     let folder = tempfile::tempdir().unwrap();
-    command.args([bridge, env!("CARGO_PKG_VERSION")]);
+    let (bridge, tools) = match served {
+        Some(served) => (url(served), served.folder.path().join("config/tools")),
+        None => (BRIDGE.to_owned(), folder.path().join("config/tools")),
+    };
+    command.args([&bridge, env!("CARGO_PKG_VERSION")]);
     for (name, value) in settings(folder.path(), 0) {
         command.env(name, value);
     }
@@ -192,6 +197,9 @@ async fn converse(mut command: Command, bridge: &str) {
             if let Some(address) = line.strip_prefix("link ") {
                 computers.push(computer(&format!("ws://{address}"), 1.0));
             }
+            if let Some(name) = line.strip_prefix("tool ") {
+                add_tool(&tools.join(name), name).await;
+            }
             writeln!(said, "{line}").unwrap();
         }
         child.wait().await.unwrap()
@@ -205,6 +213,19 @@ async fn converse(mut command: Command, bridge: &str) {
     assert!(status.success(), "{status}: {command:?}\n{said}\n{errors}");
     let checks = said.lines().filter(|line| line.starts_with("ok ")).count();
     assert_eq!(checks, CHECKS, "{said}");
+}
+
+/// A tool that tells its own name, as a user would write it.
+async fn add_tool(folder: &Path, name: &str) {
+    fs::create_dir_all(folder).await.unwrap();
+    let handler = format!("return {{ call = function() return '{name}' end }}");
+    fs::write(folder.join("handler.lua"), handler)
+        .await
+        .unwrap();
+    let manifest = common::tools::manifest(name, "function.lua", "");
+    fs::write(folder.join("_index.yaml"), manifest)
+        .await
+        .unwrap();
 }
 
 /// Computer 12, `base`, which runs the real agent and links to `url`.
@@ -295,6 +316,19 @@ async fn inspect(era: &'static str) {
             "There is no job none.",
         ),
         ("cancel-job", no_job, TOOL_FAILED, "There is no job none."),
+        (
+            "run-script",
+            json!({"code": "return computers.exec(12, '6 * 7') + 0"}),
+            0,
+            "42",
+        ),
+        ("find-tools", json!({"query": "ping"}), 0, "probe-computers"),
+        (
+            "call-tool",
+            json!({"name": "exec-lua", "arguments": {"code": "6 * 7"}}),
+            0,
+            "42",
+        ),
     ] {
         let called = inspector.call("linked", tool, arguments).await;
         assert_eq!(called.code, code, "{called:?}");
@@ -472,7 +506,7 @@ impl Inspector {
             .collect();
         assert!(requests().any(|request| request["method"] == "tools/call"));
         if self.era == "legacy" {
-            assert_eq!(handshakes.len(), 7, "{heard}");
+            assert_eq!(handshakes.len(), 10, "{heard}");
             for handshake in handshakes {
                 assert_eq!(handshake["params"]["protocolVersion"], "2025-11-25");
             }

@@ -13,23 +13,22 @@ use std::{
     time::Duration,
 };
 
-use common::{registries::node_clients, served::Served};
+use common::{registries::node_clients, served::Served, tools::Tools};
+use mcp_bridge::logging;
 use serde_json::Value;
 use tokio::time::timeout;
 
 /// How long the suite may take. It takes seconds; this only counts when something is broken.
 const SUITE_TIME: Duration = Duration::from_secs(5 * 60);
 
-/// The reason there is not to pass.
-const REASON: &str = "not offered: ";
+/// The only reason there is not to pass.
+const REASON: &str = "not offered";
 
-/// The suite's fixtures, as tools, prompts and resources of a user's own, and what is expected to fail.
-fn folder() -> &'static Path {
-    Path::new(concat!(env!("CARGO_MANIFEST_DIR"), "/tests/conformance"))
-}
-
-fn expected_failures() -> PathBuf {
-    folder().join("expected-failures.yml")
+fn expected_failures() -> &'static Path {
+    Path::new(concat!(
+        env!("CARGO_MANIFEST_DIR"),
+        "/tests/conformance/expected-failures.yml"
+    ))
 }
 
 #[tokio::test]
@@ -46,10 +45,13 @@ async fn the_bridge_conforms_to_2026_07_28() {
 /// nothing to check is no success.
 async fn conforms(revision: &str, passing: usize) {
     let clients = node_clients().await;
+    // What the suite wants to find are a user's own tools, prompts and resources.
+    let tools = Tools::copy_of("tests/conformance/tools");
     let bridge = Served::start_with(|command| {
-        command.arg("--tools").arg(folder().join("tools"));
+        command.arg("--tools").arg(tools.path());
     })
     .await;
+    let changes = tokio::spawn(change_when_asked(bridge.folder.path().join("state"), tools));
     let results = tempfile::tempdir().unwrap();
     let mut command = clients.node();
     command
@@ -75,8 +77,32 @@ async fn conforms(revision: &str, passing: usize) {
         output.status,
         failures(results.path())
     );
+    changes.abort();
     let passed = count(results.path(), "SUCCESS");
     assert!(passed >= passing, "only {passed} checks passed:\n{summary}");
+}
+
+/// Adds a tool or a prompt whenever a tool of the suite asks for it in the log of the bridge.
+async fn change_when_asked(state: PathBuf, tools: Tools) {
+    let (mut tool_changes, mut prompt_changes) = (0, 0);
+    loop {
+        let log = logging::newest_file(&state).and_then(|file| fs::read_to_string(file).ok());
+        let asked = |what: &str| log.as_deref().unwrap_or_default().matches(what).count();
+        if asked("trigger: tools") > tool_changes {
+            tool_changes += 1;
+            tools.add(&format!("extra{tool_changes}"), "return 'extra'");
+        }
+        if asked("trigger: prompts") > prompt_changes {
+            prompt_changes += 1;
+            tools.write(
+                "prompts/_index.yaml",
+                &format!(
+                    "entries:\n  - name: extra\n    kind: prompt\n    meta: {{ mcp.name: extra{prompt_changes}, mcp.description: More., mcp.text: hi }}\n"
+                ),
+            );
+        }
+        tokio::time::sleep(Duration::from_millis(20)).await;
+    }
 }
 
 /// All checks that the suite wrote down, with the scenario's folder.
@@ -131,7 +157,8 @@ fn every_expected_failure_has_its_reason() {
             check.split_once(':').is_some(),
             "a whole scenario is excused, not a check: {check}"
         );
-        assert!(reason.starts_with(REASON), "no reason there is: {line}");
-        assert_eq!(reasons.insert(check, reason), None, "twice: {check}");
+        let kind = reason.split_once(':').map_or(reason, |(kind, _)| kind);
+        assert_eq!(kind, REASON, "no reason there is: {line}");
+        assert_eq!(reasons.insert(check, kind), None, "twice: {check}");
     }
 }

@@ -278,8 +278,8 @@ fn the_configuration_file_has_every_setting() {
     // Settings without a default have a `#` before their example.
     let text = example("config.toml")
         .replace("\n#link", "\nlink")
-        .replace("\n#mcp", "\nmcp")
-        .replace("\n#tool", "\ntool");
+        .replace("\n#tool", "\ntool")
+        .replace("\n#mcp", "\nmcp");
     let (config, mcp) = config_of(&text);
     assert!(
         mcp.token

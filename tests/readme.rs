@@ -165,7 +165,7 @@ fn every_example_is_shown_as_it_is_or_linked_to() {
         );
         shown.insert(name);
     }
-    assert_eq!(shown.len(), 6, "{shown:?}");
+    assert_eq!(shown.len(), 7, "{shown:?}");
     for file in files(&root().join("examples")) {
         let name = file
             .strip_prefix(root())
@@ -211,7 +211,7 @@ fn every_command_and_flag_exists() {
     for flag in code().iter().filter(|code| {
         ["--link", "--probe", "--mcp", "--tools", "--read"]
             .iter()
-            .any(|flag| code.starts_with(flag))
+            .any(|start| code.starts_with(start))
     }) {
         let flag = flag.split(' ').next().unwrap();
         assert!(

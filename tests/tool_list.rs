@@ -36,9 +36,15 @@ async fn the_list_is_the_committed_one() {
     let committed = fs::read_to_string(&file)
         .unwrap_or_default()
         .replace("\r\n", "\n");
-    assert_eq!(
-        committed, list,
-        "the list of tools has changed: if it should have, run this test with {UPDATE}=1 and commit what it writes"
+    let differs = committed
+        .lines()
+        .zip(list.lines())
+        .position(|(was, is)| was != is);
+    assert!(
+        committed == list,
+        "the list of tools differs from tests/tool-list.json, first in line {}: if it should, run this test with \
+         {UPDATE}=1 and commit what it writes",
+        differs.map_or(committed.lines().count(), |line| line + 1)
     );
 }
 

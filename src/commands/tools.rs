@@ -50,10 +50,11 @@ pub fn list(flags: &Flags, folders: &Folders) -> ExitCode {
         for resource in snapshot.resources() {
             say(&format!("resource  {}", resource.uri()));
         }
-        for problem in &problems {
+        let unmet = catalogue.policy().unmet(&snapshot);
+        for problem in problems.iter().chain(&unmet) {
             note(problem);
         }
-        Ok(problems.is_empty())
+        Ok(problems.is_empty() && unmet.is_empty())
     }))
 }
 

@@ -15,6 +15,9 @@ pub struct Setting {
     pub key: &'static str,
 }
 
+/// What stands in the configuration file as true or false.
+const SWITCHES: [&str; 1] = ["read_only"];
+
 /// Why the settings can't be used. Each message names the source of the value.
 #[derive(Debug, Error, PartialEq)]
 pub enum ConfigError {
@@ -107,7 +110,7 @@ impl Given {
             .map(str::to_owned)
     }
 
-    /// A word of it as a path.
+    /// A path that the value names: in the configuration file relative to that file.
     pub fn path(&self, word: &str) -> PathBuf {
         match &self.folder {
             Some(folder) => folder.join(word),
@@ -174,7 +177,7 @@ fn read_file(
         let value = match value.into_inner() {
             toml::Value::String(value) => value,
             toml::Value::Integer(value) => value.to_string(),
-            toml::Value::Boolean(value) => value.to_string(),
+            toml::Value::Boolean(value) if SWITCHES.contains(&key.as_str()) => value.to_string(),
             toml::Value::Array(values) if values.iter().all(toml::Value::is_str) => values
                 .iter()
                 .filter_map(toml::Value::as_str)
@@ -182,7 +185,7 @@ fn read_file(
                 .join(","),
             other => {
                 return Err(refused(format!(
-                    "line {line}: `{key}` is a {}, but must be a text, a whole number, or true or false",
+                    "line {line}: `{key}` is a {}, but must be a text or a whole number",
                     other.type_str()
                 )));
             }

@@ -90,6 +90,11 @@ impl Server {
         }
     }
 
+    /// The same for another client, which has seen and asked for nothing yet.
+    pub fn for_another(&self) -> Self {
+        Self::new(self.fabric.clone(), self.catalogue.clone())
+    }
+
     /// Whoever sent a request.
     fn waiting(&self, context: &RequestContext<RoleServer>) -> Waiting {
         let level = if is_stateless(context) {

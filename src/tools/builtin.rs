@@ -1,21 +1,12 @@
 //! The product's own tools, which are part of the program: `lua/tools/`.
 
-use std::{path::Path, sync::Arc, time::Duration};
+use std::{path::Path, time::Duration};
 
 use super::{
     Offer,
-    call_tool::CallTool,
-    cancel_job::CancelJob,
-    entry::Handler,
-    exec_lua::ExecLua,
-    find_tools::FindTools,
-    get_job::GetJob,
     kit::{From, Kit},
-    list_computers::ListComputers,
-    list_jobs::ListJobs,
     manifest::{self, Manifest, What},
-    probe_computers::ProbeComputers,
-    run_script::RunScript,
+    native,
 };
 
 /// What they are called in messages.
@@ -47,31 +38,13 @@ pub fn offer(kit: &Kit, probe_time: Duration) -> Offer {
         };
         let origin = format!("{FILE}:{}", entry.line);
         match kit.tool(spec, From::Product, origin, |name| {
-            native(name, kit, probe_time)
+            native::handler(name, kit, probe_time)
         }) {
             Ok(tool) => offer.tools.push(tool),
             Err(problem) => tracing::error!("{FILE}:{}: {problem}", entry.line),
         }
     }
     offer
-}
-
-/// The handlers that are written in Rust.
-fn native(name: &str, kit: &Kit, probe_time: Duration) -> Option<Arc<dyn Handler>> {
-    Some(match name {
-        "call-tool" => Arc::new(CallTool),
-        "cancel-job" => Arc::new(CancelJob),
-        "exec-lua" => Arc::new(ExecLua),
-        "find-tools" => Arc::new(FindTools),
-        "get-job" => Arc::new(GetJob),
-        "list-computers" => Arc::new(ListComputers),
-        "list-jobs" => Arc::new(ListJobs),
-        "probe-computers" => Arc::new(ProbeComputers::new(probe_time)),
-        "run-script" => Arc::new(RunScript {
-            host: kit.host.clone(),
-        }),
-        _ => return None,
-    })
 }
 
 #[cfg(test)]

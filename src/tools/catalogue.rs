@@ -22,6 +22,10 @@ use super::{
 /// How long the first list waits for sources that are being read: about what a folder of tools takes.
 const FIRST_LOOK: Duration = Duration::from_millis(250);
 
+/// How long it waits for the first source, which is part of the program: without it there is next to nothing. It takes
+/// a millisecond; this only counts on a machine that hardly moves.
+const FIRST_SOURCE: Duration = Duration::from_secs(20);
+
 /// How long changes are collected before they become one new snapshot.
 const BURST: Duration = Duration::from_millis(60);
 
@@ -59,6 +63,8 @@ pub struct Snapshot {
     definitions: Vec<Definition>,
     /// How often each list has changed.
     pub revisions: Revisions,
+    /// Whether the first source has looked, and whether all have.
+    has_first: bool,
     is_ready: bool,
 }
 
@@ -204,7 +210,8 @@ impl Catalogue {
     /// What there is, once every source has looked for the first time, or has taken too long to.
     pub async fn ready(&self) -> Arc<Snapshot> {
         let mut follow = self.snapshot.subscribe();
-        // A source that takes longer is told of by a change of the list.
+        let _ = timeout(FIRST_SOURCE, follow.wait_for(|snapshot| snapshot.has_first)).await;
+        // Another source that takes longer is told of by a change of the list.
         let _ = timeout(FIRST_LOOK, follow.wait_for(|snapshot| snapshot.is_ready)).await;
         self.now()
     }
@@ -234,6 +241,7 @@ impl Catalogue {
 
 fn assemble(offers: &[Arc<Offer>], policy: &Policy, last: &Snapshot) -> Snapshot {
     let mut next = Snapshot {
+        has_first: offers.first().is_none_or(|offer| offer.is_ready),
         is_ready: offers.iter().all(|offer| offer.is_ready),
         ..Snapshot::default()
     };

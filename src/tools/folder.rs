@@ -4,7 +4,7 @@
 use std::{
     collections::BTreeMap,
     fs,
-    hash::{DefaultHasher, Hash, Hasher},
+    hash::{DefaultHasher, Hasher},
     io,
     path::{Path, PathBuf},
     sync::Arc,
@@ -14,18 +14,12 @@ use std::{
 use mlua::{Lua, LuaOptions, StdLib, chunk::ChunkMode};
 
 use super::{
-    Offer, Tool,
+    Offer, Tool, files,
     kit::{From, Kit},
-    manifest::{self, Entry, FILE, Handler, Place, Problem, Text, What},
+    manifest::{self, Entry, Handler, Place, Problem, Text, What},
     prompt::Prompt,
     resource::Resource,
 };
-
-/// Deeper folders are not looked into.
-const MAX_DEPTH: usize = 12;
-
-/// More manifests are not read.
-const MAX_MANIFESTS: usize = 1000;
 
 /// Larger files are not read, in bytes.
 const MAX_FILE: u64 = 1024 * 1024;
@@ -105,7 +99,7 @@ impl Folders {
         let mut look = Look::default();
         let mut made = Vec::new();
         for root in self.roots.clone() {
-            let manifests = match manifests_below(&root.path) {
+            let manifests = match files::manifests(&root.path) {
                 Ok(manifests) => manifests,
                 Err(error) => {
                     let is_missing = error.kind() == io::ErrorKind::NotFound;
@@ -134,7 +128,7 @@ impl Folders {
     pub fn stamp(&self) -> u64 {
         let mut hasher = DefaultHasher::new();
         for root in &self.roots {
-            stamp_below(&root.path, MAX_DEPTH, &mut hasher);
+            files::stamp(&root.path, &mut hasher);
         }
         hasher.finish()
     }
@@ -355,67 +349,5 @@ fn check_lua(text: &str, name: &str) -> Result<(), (Option<usize>, String)> {
             }
         }
         Err(error) => Err((None, format!("{name}: {error}"))),
-    }
-}
-
-/// All manifests at or below a folder, in order.
-fn manifests_below(root: &Path) -> io::Result<Vec<PathBuf>> {
-    let mut found = Vec::new();
-    collect(root, MAX_DEPTH, &mut found)?;
-    Ok(found)
-}
-
-fn collect(folder: &Path, depth: usize, found: &mut Vec<PathBuf>) -> io::Result<()> {
-    let mut folders = Vec::new();
-    for entry in fs::read_dir(folder)? {
-        let Ok(entry) = entry else {
-            continue;
-        };
-        let name = entry.file_name();
-        let path = entry.path();
-        if name.to_str() == Some(FILE) {
-            if found.len() < MAX_MANIFESTS {
-                found.push(path);
-            }
-        } else if depth > 0 && !name.to_string_lossy().starts_with('.') && path.is_dir() {
-            folders.push(path);
-        }
-    }
-    folders.sort();
-    for folder in folders {
-        // One that can't be read, or is gone by now, does not take the others down.
-        if let Err(error) = collect(&folder, depth - 1, found) {
-            tracing::debug!(folder = %folder.display(), %error, "a folder of tools can't be looked into");
-        }
-    }
-    Ok(())
-}
-
-fn stamp_below(folder: &Path, depth: usize, hasher: &mut DefaultHasher) {
-    let Ok(entries) = fs::read_dir(folder) else {
-        return;
-    };
-    let mut paths: Vec<_> = entries
-        .filter_map(Result::ok)
-        .map(|entry| entry.path())
-        .collect();
-    paths.sort();
-    for path in paths {
-        // What a link leads to counts, not the link.
-        let Ok(metadata) = fs::metadata(&path) else {
-            continue;
-        };
-        path.hash(hasher);
-        if metadata.is_dir() {
-            let hidden = path
-                .file_name()
-                .is_some_and(|name| name.to_string_lossy().starts_with('.'));
-            if depth > 0 && !hidden {
-                stamp_below(&path, depth - 1, hasher);
-            }
-        } else {
-            metadata.len().hash(hasher);
-            metadata.modified().ok().hash(hasher);
-        }
     }
 }

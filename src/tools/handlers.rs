@@ -15,6 +15,9 @@ use super::{
 };
 use crate::fabric::ComputerId;
 
+/// How much of what a handler printed is logged, in characters.
+const PRINTED: usize = 2000;
+
 /// A handler that runs on the host.
 pub struct OnHost {
     /// What runs.
@@ -39,7 +42,8 @@ impl Handler for OnHost {
             match run.await {
                 Ok(done) => {
                     if !done.printed.is_empty() {
-                        let printed = crate::fabric::one_line(&done.printed);
+                        let printed: String = done.printed.chars().take(PRINTED).collect();
+                        let printed = crate::fabric::one_line(&printed);
                         tracing::info!(handler = self.code.chunk, "printed: {printed}");
                     }
                     values_of(done).map_or_else(Handled::Failed, Handled::Values)

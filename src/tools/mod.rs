@@ -6,30 +6,23 @@
 mod arguments;
 mod asking;
 pub mod builtin;
-mod call_tool;
-mod cancel_job;
 pub mod catalogue;
 mod choosing;
 mod computer;
 mod content;
 mod entry;
-mod exec_lua;
-mod find_tools;
+mod files;
 pub mod folder;
-mod get_job;
 mod handlers;
 pub mod host;
 pub mod kit;
 pub mod lint;
-mod list_computers;
-mod list_jobs;
 pub mod manifest;
+mod native;
 mod outcome;
 pub mod policy;
-mod probe_computers;
 pub mod prompt;
 pub mod resource;
-mod run_script;
 mod validation;
 pub mod watch;
 mod wording;
@@ -45,17 +38,20 @@ use crate::{
     fabric::Fabric,
 };
 pub use catalogue::{Catalogue, Offer, Snapshot, Source};
-use folder::{Folders, Root};
-use kit::Kit;
+use folder::Root;
 use policy::Policy;
 
 /// All tools of this bridge, from every source: follows the folders that `config` names. To be called in the runtime.
 pub fn start(config: &Config) -> Arc<Catalogue> {
-    let kit = Kit::default();
-    let built_in = builtin::offer(&kit, config.probe_timeout);
-    let folders = Folders::new(roots(&config.tools), kit, &built_in);
-    let sources = vec![catalogue::fixed(built_in), watch::follow(folders)];
-    Catalogue::start(sources, Policy::of(&config.tools))
+    let (built_in, folders) = watch::follow(roots(&config.tools), config.probe_timeout);
+    let catalogue = Catalogue::start(vec![built_in, folders], Policy::of(&config.tools));
+    let told = catalogue.clone();
+    tokio::spawn(async move {
+        for unmet in told.policy().unmet(told.ready().await.as_ref()) {
+            tracing::warn!("{unmet}");
+        }
+    });
+    catalogue
 }
 
 /// The folders of tools that there are to be.

@@ -4,7 +4,7 @@ use std::collections::BTreeSet;
 
 use rmcp::model::Tool as Definition;
 
-use super::{Tool, annotations};
+use super::{Snapshot, Tool, annotations};
 use crate::config::ToolsConfig;
 
 /// The word that stands for every set.
@@ -79,6 +79,25 @@ impl Policy {
                 "this bridge was started with other tools only (--toolsets or --tools)",
             )
         }
+    }
+
+    /// The names and sets that were chosen, and that no tool has.
+    pub fn unmet(&self, tools: &Snapshot) -> Vec<String> {
+        let (mut names, mut sets) = (BTreeSet::new(), BTreeSet::from([ALL_SETS]));
+        for (tool, _) in tools.all() {
+            names.insert(tool.definition().name.as_ref());
+            sets.insert(tool.set());
+        }
+        let unmet = |chosen: &Option<BTreeSet<String>>, there: &BTreeSet<&str>, what: &str| {
+            let unmet = chosen.iter().flatten();
+            let unmet = unmet.filter(|word| !there.contains(word.as_str()));
+            unmet
+                .map(|word| format!("there is no {what} `{word}`, which the settings name"))
+                .collect::<Vec<_>>()
+        };
+        let mut all = unmet(&self.names, &names, "tool");
+        all.extend(unmet(&self.sets, &sets, "set of tools"));
+        all
     }
 
     /// A tool's definition as clients are shown it.

@@ -11,8 +11,9 @@ use notify::{EventKind, RecommendedWatcher, RecursiveMode, Watcher};
 use tokio::sync::watch;
 
 use super::{
-    Offer, Source,
+    Offer, Source, builtin,
     folder::{Folders, Look, Root},
+    kit::Kit,
 };
 
 /// A burst of changes has ended once nothing happened for this long.
@@ -30,16 +31,25 @@ const POLL: Duration = Duration::from_secs(5);
 /// How often, where it does not.
 const POLL_WITHOUT_EVENTS: Duration = Duration::from_millis(700);
 
-/// Follows folders on a thread of its own, for as long as anybody holds the source.
-pub fn follow(folders: Folders) -> Source {
+/// Reads the built-in tools, and then follows folders, on a thread of its own: a client's first question is not to
+/// wait for either. The built-in tools' source comes first.
+pub fn follow(roots: Vec<Root>, probe_time: Duration) -> (Source, Source) {
+    let (built_in_sender, built_in_source) = watch::channel(Arc::new(Offer::default()));
     let (sender, source) = watch::channel(Arc::new(Offer::default()));
+    let work = move || {
+        let kit = Kit::default();
+        let built_in = builtin::offer(&kit, probe_time);
+        let folders = Folders::new(roots, kit, &built_in);
+        built_in_sender.send_replace(Arc::new(built_in));
+        Follower::new(folders).run(&sender);
+    };
     let spawned = std::thread::Builder::new()
         .name("tools".to_owned())
-        .spawn(move || Follower::new(folders).run(&sender));
+        .spawn(work);
     if let Err(error) = spawned {
-        tracing::error!(%error, "folders of tools can't be followed");
+        tracing::error!(%error, "there are no tools: no thread can be started");
     }
-    source
+    (built_in_source, source)
 }
 
 struct Follower {
@@ -80,8 +90,11 @@ impl Follower {
             let watches = self.watch();
             let stamp = self.folders.stamp();
             let look = self.folders.look();
-            self.tell(&look);
             let is_unsettled = look.is_unsettled;
+            // What is half written is no mistake yet.
+            if !is_unsettled {
+                self.tell(&look);
+            }
             sender.send_replace(Arc::new(look.offer));
             if is_unsettled {
                 std::thread::sleep(AGAIN);

@@ -5,7 +5,7 @@
 ERA is legacy or auto; REVISION is the one that must be spoken; BRIDGE is the binary, or the URL of one that serves, and
 VERSION its version.
 It prints `ok …` for each check and ends with 1 at the first that fails. `link ADDRESS` asks whoever started it for a
-computer that links there, with number 12 and label base.
+computer that links there, with number 12 and label base; `tool NAME` asks for a tool of this name, which returns it.
 """
 
 import os
@@ -351,12 +351,32 @@ class Conversation:
                 await session.send_ping()
                 assert WIRE.answer(WIRE.sent("ping")[-1]["id"])["result"] == {}
 
+        # What a client of the era with a handshake is told unasked, and others only by a subscription.
+        changed = "notifications/tools/list_changed"
+
+        def notices():
+            return [message["method"] for message in WIRE.received() if "method" in message]
+
+        with check("a tool that comes later is told of, listed and called"):
+            assert session.server_capabilities.tools.list_changed
+            print("tool latecomer", flush=True)
+
+            async def is_told():
+                return MODERN or changed in notices()
+
+            async def is_listed():
+                return "latecomer" in [tool.name for tool in (await session.list_tools()).tools]
+
+            await self.until("the client is told", is_told)
+            await self.until("the tool is listed", is_listed)
+            assert await self.success("latecomer") == "latecomer"
+
         with check("the client heard nothing it did not ask for or could not read"):
-            # No capability for changing lists is declared yet. Once it is: ask for the changes, cause one, and expect
-            # it here.
             for message in WIRE.received():
                 assert not isinstance(message, Exception), message
-                assert message.get("method", "notifications/progress") == "notifications/progress", message
+            expected = {"notifications/progress"} | (set() if MODERN else {changed})
+            assert set(notices()) <= expected, notices()
+            assert notices().count(changed) == (0 if MODERN else 1), notices()
 
 
 async def main():

@@ -4,7 +4,8 @@
 //
 // FOLDER holds node_modules; PACKAGE is the SDK there; ERA is legacy, modern or auto; REVISION is the one that must be
 // spoken; BRIDGE is the binary, or the URL of one that serves, and VERSION its version. It prints `ok …` for each check and ends with 1 at the first
-// that fails. `link ADDRESS` asks whoever started it for a computer that links there, with number 12 and label base.
+// that fails. `link ADDRESS` asks whoever started it for a computer that links there, with number 12 and label base;
+// `tool NAME` asks for a tool of this name, which returns it.
 
 import assert from 'node:assert/strict';
 import { createRequire } from 'node:module';
@@ -315,10 +316,23 @@ if (modern) {
   });
 }
 
+/** What a client of the era with a handshake is told unasked, and others only by a subscription. */
+const CHANGED = 'notifications/tools/list_changed';
+const notices = () => wire.flatMap(({ received }) => (received?.method ? [received.method] : []));
+
+await check('a tool that comes later is told of, listed and called', async () => {
+  assert(client.getServerCapabilities().tools.listChanged);
+  console.log('tool latecomer');
+  if (!modern) await until('the client is told', () => notices().includes(CHANGED));
+  const late = async () => (await client.listTools()).tools.some(({ name }) => name === 'latecomer');
+  await until('the tool is listed', late);
+  assert.equal(await success(call('latecomer', {})), 'latecomer');
+});
+
 await check('the client heard nothing it did not ask for or could not read', () => {
-  // No capability for changing lists is declared yet. Once it is: ask for the changes, cause one, and expect it here.
-  const unasked = wire.flatMap(({ received }) => (received?.method ? [received.method] : []));
-  assert.deepEqual(unasked.filter((method) => method !== 'notifications/progress'), []);
+  const expected = ['notifications/progress', ...(modern ? [] : [CHANGED])];
+  assert.deepEqual(notices().filter((method) => !expected.includes(method)), []);
+  assert.equal(notices().filter((method) => method === CHANGED).length, modern ? 0 : 1);
   assert.deepEqual(complaints, []);
 });
 

@@ -22,6 +22,16 @@ impl Tools {
         }
     }
 
+    /// One with the files of a folder of the repository, which the test may then change.
+    pub fn copy_of(name: &str) -> Self {
+        let tools = Self::new();
+        for entry in fs::read_dir(of_repository(name)).unwrap() {
+            let entry = entry.unwrap();
+            fs::copy(entry.path(), tools.path().join(entry.file_name())).unwrap();
+        }
+        tools
+    }
+
     /// Where it is.
     pub fn path(&self) -> &Path {
         self.folder.path()

@@ -78,7 +78,7 @@ impl Routes {
             .with_json_response(true)
             .with_cancellation_token(ending.clone());
         let protocol =
-            StreamableHttpService::new(move || Ok(server.clone()), sessions.clone(), config);
+            StreamableHttpService::new(move || Ok(server.for_another()), sessions.clone(), config);
         Self {
             inner: Arc::new(Inner {
                 policy,

@@ -79,7 +79,11 @@ pub fn read(fields: &Fields<'_>, meta: &Fields<'_>, kind: Kind) -> Result<ToolSp
     if let Some(output) = self::schema(meta, "mcp.outputSchema")? {
         definition = definition.with_raw_output_schema(Arc::new(output));
     }
-    let problems = lint::check(&definition);
+    // A test holds the product's own against the lint, which takes longer than all else here.
+    let problems = match place {
+        Place::Native(_) => Vec::new(),
+        Place::Host(_) | Place::Computer(_) => lint::check(&definition),
+    };
     if !problems.is_empty() {
         let key = meta.first(&["mcp.inputSchema"]).unwrap_or("mcp.name");
         return Err(Wrong {

@@ -16,4 +16,14 @@ function telling.progress()
   return "Three steps were told."
 end
 
+function telling.trigger_tools()
+  log.info("trigger: tools")
+  return "A change of the tools was asked for."
+end
+
+function telling.trigger_prompts()
+  log.info("trigger: prompts")
+  return "A change of the prompts was asked for."
+end
+
 return telling

@@ -24,15 +24,15 @@ pub fn check(data: &[u8]) {
         link_token: given(),
         link_names: given(),
         probe_timeout_ms: given(),
-        tools: given().into_iter().collect(),
-        toolsets: given(),
-        read_only: given().is_some(),
         ..Flags::default()
     };
     let in_environment = given();
     flags.mcp_host = given();
     flags.mcp_port = given();
     flags.mcp_token = given();
+    flags.tools.extend(given());
+    flags.toolsets = given();
+    flags.read_only = given().is_some();
     let variable = |_: &str| in_environment.clone();
     match Config::resolve(&flags, variable, Path::new("config.toml"), file) {
         Ok(config) => check_bounds(&config),

@@ -6,14 +6,16 @@ use futures_util::{FutureExt, future::BoxFuture};
 use rmcp::model::{CallToolResult, JsonObject};
 use serde_json::{Value, json};
 
-use super::{
-    Context,
-    arguments::Arguments,
-    entry::{Handled, Handler},
-    failure, text,
-    wording::{ago, name_of, time_between, timestamp},
+use crate::{
+    fabric::{Computer, Fabric, LinkPort, Presence, one_line},
+    tools::{
+        Context,
+        arguments::Arguments,
+        entry::{Handled, Handler},
+        failure, text,
+        wording::{ago, name_of, time_between, timestamp},
+    },
 };
-use crate::fabric::{Computer, Fabric, LinkPort, Presence, one_line};
 
 /// The tool.
 pub struct ListComputers;

@@ -4,7 +4,7 @@ use futures_util::{FutureExt, future::BoxFuture};
 use rmcp::model::JsonObject;
 use serde_json::Value;
 
-use super::{
+use crate::tools::{
     Context,
     catalogue::Found,
     entry::{Handled, Handler},

@@ -5,14 +5,17 @@ use std::time::{Duration, SystemTime};
 use futures_util::{FutureExt, future::BoxFuture};
 use rmcp::model::JsonObject;
 
-use super::{
-    Context,
-    arguments::{Arguments, Problem},
-    entry::{Handled, Handler},
-    failure, list_jobs, outcome, text,
-    wording::name_of,
+use super::list_jobs;
+use crate::{
+    fabric::{Computer, Fabric, Job, Progress},
+    tools::{
+        Context,
+        arguments::{Arguments, Problem},
+        entry::{Handled, Handler},
+        failure, outcome, text,
+        wording::name_of,
+    },
 };
-use crate::fabric::{Computer, Fabric, Job, Progress};
 
 /// The longest a call may wait for news, in milliseconds.
 const MAX_WAIT_MS: u64 = 600_000;

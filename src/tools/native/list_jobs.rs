@@ -5,14 +5,16 @@ use std::time::SystemTime;
 use futures_util::{FutureExt, future::BoxFuture};
 use rmcp::model::JsonObject;
 
-use super::{
-    Context,
-    arguments::Arguments,
-    entry::{Handled, Handler},
-    failure, text,
-    wording::{ago, name_of, time_between},
+use crate::{
+    fabric::{Answer, Computer, End, Job, Progress, Stage, one_line},
+    tools::{
+        Context,
+        arguments::Arguments,
+        entry::{Handled, Handler},
+        failure, text,
+        wording::{ago, name_of, time_between},
+    },
 };
-use crate::fabric::{Answer, Computer, End, Job, Progress, Stage, one_line};
 
 /// The tool.
 pub struct ListJobs;

@@ -9,13 +9,15 @@ use futures_util::{
 use rmcp::model::{CallToolResult, JsonObject};
 use serde_json::Value;
 
-use super::{
-    Context,
-    arguments::Arguments,
-    entry::{Handled, Handler},
-    failure, text, wording,
+use crate::{
+    fabric::{About, Answer, Ask, Computer, End, Fabric, Waited, one_line},
+    tools::{
+        Context,
+        arguments::Arguments,
+        entry::{Handled, Handler},
+        failure, text, wording,
+    },
 };
-use crate::fabric::{About, Answer, Ask, Computer, End, Fabric, Waited, one_line};
 
 /// The tool.
 pub struct ProbeComputers {

@@ -5,14 +5,17 @@ use std::time::Duration;
 use futures_util::{FutureExt, future::BoxFuture};
 use rmcp::model::JsonObject;
 
-use super::{
-    Context,
-    arguments::{Arguments, Problem},
-    entry::{Handled, Handler},
-    failure, get_job, text,
-    wording::name_of,
+use super::get_job;
+use crate::{
+    fabric::{Answer, Cancelled, End, Fabric, Job, Stage, Unreachable},
+    tools::{
+        Context,
+        arguments::{Arguments, Problem},
+        entry::{Handled, Handler},
+        failure, text,
+        wording::name_of,
+    },
 };
-use crate::fabric::{Answer, Cancelled, End, Fabric, Job, Stage, Unreachable};
 
 /// How long the computer has to say that it stopped the job.
 const STOP_TIME: Duration = Duration::from_secs(3);

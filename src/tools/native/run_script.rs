@@ -6,7 +6,7 @@ use futures_util::{FutureExt, future::BoxFuture};
 use rmcp::model::JsonObject;
 use serde_json::{Value, json};
 
-use super::{
+use crate::tools::{
     Context,
     arguments::{Arguments, Problem},
     content::{shown, tool_result},

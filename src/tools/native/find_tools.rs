@@ -4,7 +4,7 @@ use futures_util::{FutureExt, future::BoxFuture};
 use rmcp::model::{JsonObject, Tool as Definition};
 use serde_json::Value;
 
-use super::{
+use crate::tools::{
     Context,
     arguments::{Arguments, Problem},
     entry::{Handled, Handler},

@@ -6,16 +6,18 @@ use futures_util::{FutureExt, future::BoxFuture};
 use rmcp::model::JsonObject;
 use serde_json::json;
 
-use super::{
-    Context,
-    arguments::{Arguments, Problem},
-    asking::{self, STOP_TIME},
-    choosing::choose,
-    entry::{Handled, Handler},
-    failure, outcome, text,
-    wording::name_of,
+use crate::{
+    fabric::{About, Ask, Cancelled, Computer, ComputerId, Job, Waited},
+    tools::{
+        Context,
+        arguments::{Arguments, Problem},
+        asking::{self, STOP_TIME},
+        choosing::choose,
+        entry::{Handled, Handler},
+        failure, outcome, text,
+        wording::name_of,
+    },
 };
-use crate::fabric::{About, Ask, Cancelled, Computer, ComputerId, Job, Waited};
 
 /// How long a call waits for the code to end, in milliseconds, when it does not say.
 const DEFAULT_TIMEOUT_MS: u64 = 20_000;
