@@ -9,7 +9,7 @@ use mcp_bridge::{
         http::{self, admission::Policy, routes::Routes},
         server::Server,
     },
-    tools::Catalogue,
+    tools::builtin,
 };
 use tokio::{
     io::{AsyncReadExt, AsyncWriteExt, split},
@@ -53,7 +53,7 @@ async fn converse(sent: &[u8], seed: u8, token: bool) -> Vec<u8> {
     let config =
         Config::resolve(&Flags::default(), |_| None, Path::new("config.toml"), FILE).unwrap();
     let fabric = Arc::new(Fabric::start(&config.link, None));
-    let server = Server::new(fabric.clone(), Arc::new(Catalogue::built_in(&config)));
+    let server = Server::new(fabric.clone(), builtin::catalogue(config.probe_timeout));
     let policy = Policy {
         loopback: true,
         token: token.then(|| Token::new(TOKEN)),

@@ -11,7 +11,7 @@ use mcp_bridge::{
     config::{Config, Flags},
     fabric::Fabric,
     mcp::{self, server::Server},
-    tools::{Catalogue, builtin, catalogue::fixed, host::Workers, kit::Kit, policy::Policy},
+    tools::builtin,
 };
 use serde_json::{Value, value::RawValue};
 use tokio::io::{AsyncReadExt, AsyncWriteExt};
@@ -42,11 +42,7 @@ async fn converse(sent: &[u8], seed: u8) -> Vec<u8> {
     let config =
         Config::resolve(&Flags::default(), |_| None, Path::new("config.toml"), FILE).unwrap();
     let fabric = Arc::new(Fabric::start(&config.link, None));
-    // No handler is to start this program anew as a worker.
-    let kit = Kit::new(Workers::of("/nonexistent".into()));
-    let built_in = builtin::offer(&kit, config.probe_timeout);
-    let catalogue = Catalogue::start(vec![fixed(built_in)], Policy::default());
-    let server = Server::new(fabric.clone(), catalogue);
+    let server = Server::new(fabric.clone(), builtin::catalogue(config.probe_timeout));
 
     let (mut to_server, input) = tokio::io::duplex(64 * 1024);
     let (output, mut from_server) = tokio::io::duplex(64 * 1024);
