@@ -221,6 +221,38 @@ async fn what_a_handler_returns_is_shown_as_text_or_passed_through() {
 }
 
 #[tokio::test]
+async fn structured_content_is_what_the_schema_promises_or_an_error() {
+    let tools = Tools::new();
+    let schema = "      mcp.outputSchema: { type: object, properties: { level: { type: integer } }, required: [level] }\n";
+    tools.add_with("right", schema, "return { level = 7 }");
+    tools.add_with(
+        "beside",
+        schema,
+        "return { content = { 'seven' }, structuredContent = { level = 7 } }",
+    );
+    tools.add_with("wrong", schema, "return { level = 'high' }");
+    tools.add_with("none", schema, "return 'seven'");
+    tools.add_with("fails", schema, "error('no')");
+    let mut bridge = tools.bridge(&[]).await;
+    for (name, text) in [("right", "{\"level\":7}"), ("beside", "seven")] {
+        let answer = bridge.call(name, json!({})).await;
+        assert_eq!(
+            (answer.text.as_str(), answer.structured),
+            (text, Some(json!({"level": 7})))
+        );
+    }
+    let wrong = error(&mut bridge, "wrong", json!({})).await;
+    assert!(
+        wrong.contains("`level` must be a whole number, not \"high\""),
+        "{wrong}"
+    );
+    let none = error(&mut bridge, "none", json!({})).await;
+    assert!(none.contains("promises structured content"), "{none}");
+    assert!(error(&mut bridge, "fails", json!({})).await.contains("no"));
+    bridge.leave().await;
+}
+
+#[tokio::test]
 async fn arguments_that_do_not_fit_are_told_before_a_handler_runs() {
     let tools = Tools::new();
     tools.add_with(

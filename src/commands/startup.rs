@@ -104,7 +104,7 @@ fn block_on(
             "started"
         );
         let fabric = Arc::new(Fabric::start(&config.link, Some(&folders.shared)));
-        let server = Server::new(fabric.clone(), tools::start(config));
+        let server = Server::new(fabric.clone(), tools::start(config, Vec::new()));
         serve(Bridge {
             fabric,
             server,

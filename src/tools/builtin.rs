@@ -1,12 +1,19 @@
 //! The product's own tools, which are part of the program: `lua/tools/`.
 
-use std::{path::Path, time::Duration};
+use std::{
+    path::{Path, PathBuf},
+    sync::Arc,
+    time::Duration,
+};
 
 use super::{
-    Offer,
+    Catalogue, Offer,
+    catalogue::fixed,
+    host::Workers,
     kit::{From, Kit},
     manifest::{self, Manifest, What},
     native,
+    policy::Policy,
 };
 
 /// What they are called in messages.
@@ -20,6 +27,14 @@ fn manifest() -> Manifest {
         tracing::error!("{problem}");
         Manifest::default()
     })
+}
+
+/// A catalogue of them alone, where no handler runs that needs a process of its own: for tests of what stands before
+/// the tools.
+pub fn catalogue(probe_time: Duration) -> Arc<Catalogue> {
+    let kit = Kit::new(Workers::of(PathBuf::from("no-such-program")));
+    let built_in = fixed(offer(&kit, probe_time));
+    Catalogue::start(vec![built_in], Policy::default())
 }
 
 /// What they offer. A computer has `probe_time` to answer a probe.

@@ -44,7 +44,6 @@ pub struct Folders {
     taken: BTreeMap<String, String>,
     /// By manifest.
     last: BTreeMap<PathBuf, Vec<Made>>,
-    has_looked: bool,
 }
 
 /// What was found.
@@ -85,7 +84,6 @@ impl Folders {
             kit,
             taken,
             last: BTreeMap::new(),
-            has_looked: false,
         }
     }
 
@@ -110,6 +108,11 @@ impl Folders {
                             reason: format!("this folder of tools can't be read: {error}"),
                         });
                     }
+                    if !is_missing {
+                        let last = self.last.iter();
+                        let below = last.filter(|(file, _)| file.starts_with(&root.path));
+                        made.extend(below.map(|(file, made)| (file.clone(), made.clone())));
+                    }
                     continue;
                 }
             };
@@ -119,7 +122,6 @@ impl Folders {
             }
         }
         self.last = made.iter().cloned().collect();
-        self.has_looked = true;
         look.offer = self.offer(made, &mut look.problems);
         look
     }

@@ -275,7 +275,7 @@ mod tests {
     use super::*;
     use crate::{
         config::{Config, Flags},
-        tools::{Catalogue, policy::Policy},
+        tools::builtin,
     };
 
     #[tokio::test]
@@ -286,10 +286,7 @@ mod tests {
         let mcp =
             McpConfig::resolve(&Flags::default(), |_| None, "config.toml".as_ref(), file).unwrap();
         let fabric = Arc::new(Fabric::start(&config.link, None));
-        let server = Server::new(
-            fabric.clone(),
-            Catalogue::start(Vec::new(), Policy::default()),
-        );
+        let server = Server::new(fabric.clone(), builtin::catalogue(config.probe_timeout));
         let port = McpPort::open(&mcp, &[], server, fabric).await.unwrap();
         let address = port.address();
         let connections = TaskTracker::new();

@@ -6,7 +6,7 @@ use mcp_bridge::{
     config::{Config, Flags},
     fabric::Fabric,
     mcp::server::Server,
-    tools::{Catalogue, builtin, catalogue::fixed, host::Workers, kit::Kit, policy::Policy},
+    tools::builtin,
 };
 
 /// What a client is served by. To be called in the runtime.
@@ -15,10 +15,6 @@ pub fn start() -> (Arc<Fabric>, Server) {
     let config =
         Config::resolve(&Flags::default(), |_| None, Path::new("config.toml"), FILE).unwrap();
     let fabric = Arc::new(Fabric::start(&config.link, None));
-    // No handler is to start this program anew as a worker.
-    let kit = Kit::new(Workers::of("/nonexistent".into()));
-    let built_in = builtin::offer(&kit, config.probe_timeout);
-    let catalogue = Catalogue::start(vec![fixed(built_in)], Policy::default());
-    let server = Server::new(fabric.clone(), catalogue);
+    let server = Server::new(fabric.clone(), builtin::catalogue(config.probe_timeout));
     (fabric, server)
 }

@@ -2,21 +2,14 @@
 
 use std::{
     collections::{HashMap, HashSet},
-    path::Path,
-    sync::Arc,
     time::Duration,
 };
 
-use mcp_bridge::{
-    config::{Config, Flags},
-    fabric::Fabric,
-    mcp::{self, server::Server},
-    tools::{Catalogue, builtin, catalogue::fixed, host::Workers, kit::Kit, policy::Policy},
-};
+use mcp_bridge::mcp;
 use serde_json::{Value, value::RawValue};
 use tokio::io::{AsyncReadExt, AsyncWriteExt};
 
-use super::pieces;
+use super::{bridge, pieces};
 
 /// Any bytes, in any pieces, get answers that are JSON-RPC, each line at most one, each
 /// request exactly one, and under its own id.
@@ -38,15 +31,7 @@ pub fn check(data: &[u8]) {
 
 /// All that the server writes to a client that sends this and then closes its end.
 async fn converse(sent: &[u8], seed: u8) -> Vec<u8> {
-    const FILE: &str = "link_host = '127.0.0.1'\nlink_port = 0";
-    let config =
-        Config::resolve(&Flags::default(), |_| None, Path::new("config.toml"), FILE).unwrap();
-    let fabric = Arc::new(Fabric::start(&config.link, None));
-    // No handler is to start this program anew as a worker.
-    let kit = Kit::new(Workers::of("/nonexistent".into()));
-    let built_in = builtin::offer(&kit, config.probe_timeout);
-    let catalogue = Catalogue::start(vec![fixed(built_in)], Policy::default());
-    let server = Server::new(fabric.clone(), catalogue);
+    let (fabric, server) = bridge::start();
 
     let (mut to_server, input) = tokio::io::duplex(64 * 1024);
     let (output, mut from_server) = tokio::io::duplex(64 * 1024);
