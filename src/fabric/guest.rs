@@ -437,6 +437,13 @@ impl Computers<'_> {
     }
 }
 
+impl Drop for Computers<'_> {
+    /// Whatever ended it, nobody waits for these links any more.
+    fn drop(&mut self) {
+        self.lose_all("the link to the mcp-bridge that holds the link port has ended");
+    }
+}
+
 fn lose(registry: &Registry, computer: &Computer, link: &Arc<Link>, why: &str) {
     link.end(Ending::Elsewhere(why.to_owned()));
     registry.leave(computer, link, why);

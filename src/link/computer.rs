@@ -357,7 +357,9 @@ impl Computer {
                     self.lose(job, &link.why_ended());
                     return Waited::Ended;
                 }
-                Sent::LinkEnded | Sent::LinkGone | Sent::NotTaken => {}
+                // What the link's end changes is noted a moment later.
+                Sent::LinkGone => tokio::task::yield_now().await,
+                Sent::LinkEnded | Sent::NotTaken => {}
             }
         }
     }

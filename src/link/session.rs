@@ -76,18 +76,16 @@ pub async fn run(mut socket: Box<WebSocket>, address: SocketAddr, shared: Arc<Sh
     if let Some(older) = older {
         older.end(Ending::Replaced(address));
     }
+    let mut leaving = Leaving {
+        shared: shared.clone(),
+        computer: computer.clone(),
+        link: link.clone(),
+        ending: Ending::Broken("a fault inside mcp-bridge, which its log shows".to_owned()),
+    };
     let facts = computer.facts();
     tracing::info!(computer = %computer.id, label = ?facts.label, %address, protocol, "linked");
 
-    let mut session = Session::new(
-        socket,
-        link.clone(),
-        computer.clone(),
-        facts,
-        shared.clone(),
-        unasked,
-        dead_seconds,
-    );
+    let mut session = Session::new(socket, link, computer, facts, shared, unasked, dead_seconds);
     let ending = match session
         .write(outgoing::hello_ok(PING_SECONDS, dead_seconds))
         .await
@@ -96,14 +94,30 @@ pub async fn run(mut socket: Box<WebSocket>, address: SocketAddr, shared: Arc<Sh
         Err(ending) => ending,
     };
     let socket = session.socket;
-    // Whoever waits learns of the end through these, and then asks why: so the reason is set first.
-    link.end(ending.clone());
-    shared.registry.leave(&computer, &link, &ending.why());
-    link.has_just_ended();
-    tracing::info!(computer = %computer.id, %address, why = ending.why(), "left");
+    leaving.ending = ending.clone();
+    drop(leaving);
     // A version-1 agent knows no hello-error once it is linked.
     let tell = ending.hello_error().filter(|_| protocol >= 2);
     Box::pin(close(socket, &ending, tell)).await;
+}
+
+/// Notes the end of a link, whatever ends its session: even if that panics, nobody waits for the link any more.
+struct Leaving {
+    shared: Arc<Shared>,
+    computer: Arc<Computer>,
+    link: Arc<Link>,
+    ending: Ending,
+}
+
+impl Drop for Leaving {
+    fn drop(&mut self) {
+        let why = self.ending.why();
+        // Whoever waits learns of the end through these, and then asks why: so the reason is set first.
+        self.link.end(self.ending.clone());
+        self.shared.registry.leave(&self.computer, &self.link, &why);
+        self.link.has_just_ended();
+        tracing::info!(computer = %self.computer.id, why, "left");
+    }
 }
 
 fn dead_seconds(hello: &Hello) -> u64 {

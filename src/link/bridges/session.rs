@@ -93,6 +93,10 @@ pub async fn run(socket: WebSocket, peer: SocketAddr, shared: Arc<Shared>, own: 
         owner: own.owner.clone(),
     });
     shared.registry.enter_guest(&guest);
+    let present = Present {
+        shared: &shared,
+        guest: &guest,
+    };
     tell_count(&shared);
     tracing::info!(
         pid,
@@ -113,10 +117,22 @@ pub async fn run(socket: WebSocket, peer: SocketAddr, shared: Arc<Shared>, own: 
         why = session.read(receiver) => why,
         () = guest.end.cancelled() => Ending::NotReading,
     };
-    shared.registry.guests.leave(&guest);
-    tell_count(&shared);
+    drop(present);
     acknowledge_output(&shared, &guest).await;
     tracing::info!(pid, %why, "a guest has gone");
+}
+
+/// A guest while its session lasts. Whatever ends that, even a panic, the guest is no longer counted.
+struct Present<'a> {
+    shared: &'a Shared,
+    guest: &'a Arc<Guest>,
+}
+
+impl Drop for Present<'_> {
+    fn drop(&mut self) {
+        self.shared.registry.guests.leave(self.guest);
+        tell_count(self.shared);
+    }
 }
 
 /// Both sides prove that they know the secret, the owner first. Returns the guest's process id and what its requests'
