@@ -23,6 +23,8 @@ pub struct Config {
     pub link: LinkConfig,
     /// How long `probe-computers` waits for a computer's answer.
     pub probe_timeout: Duration,
+    /// Whether the MCP servers that are configured on this machine are managed and offered.
+    pub upstream: bool,
 }
 
 /// Settings of the link port.
@@ -115,6 +117,8 @@ pub struct Flags {
     pub link_names: Option<String>,
     /// `--probe-timeout-ms`
     pub probe_timeout_ms: Option<String>,
+    /// `--upstream`
+    pub upstream: Option<String>,
 }
 
 /// One setting under its three names.
@@ -149,13 +153,19 @@ const PROBE_TIMEOUT: Setting = Setting {
     variable: "CC_PROBE_TIMEOUT_MS",
     key: "probe_timeout_ms",
 };
+const UPSTREAM: Setting = Setting {
+    flag: "--upstream",
+    variable: "MCP_UPSTREAM",
+    key: "upstream",
+};
 
-const SETTINGS: [&Setting; 5] = [
+const SETTINGS: [&Setting; 6] = [
     &LINK_HOST,
     &LINK_PORT,
     &LINK_TOKEN,
     &LINK_NAMES,
     &PROBE_TIMEOUT,
+    &UPSTREAM,
 ];
 
 /// Why the settings can't be used. Each message names the source of the value.
@@ -284,6 +294,14 @@ impl Config {
             }
             None => Duration::from_secs(2),
         };
+        let upstream = match pick(&UPSTREAM, &flags.upstream) {
+            Some(given) => match given.value.trim() {
+                "on" => true,
+                "off" => false,
+                _ => return Err(given.refused("on or off")),
+            },
+            None => true,
+        };
         Ok(Self {
             link: LinkConfig {
                 host,
@@ -292,6 +310,7 @@ impl Config {
                 names,
             },
             probe_timeout,
+            upstream,
         })
     }
 }
@@ -412,6 +431,15 @@ mod tests {
             ("10.0.0.2", 3)
         );
         assert_eq!(config.probe_timeout, Duration::from_millis(50));
+    }
+
+    #[test]
+    fn the_servers_of_others_are_on_or_off() {
+        let of = |file| resolve(Flags::default(), &[], file);
+        assert!(of("").unwrap().upstream && of("upstream = \"on\"").unwrap().upstream);
+        assert!(!of("upstream = \"off\"").unwrap().upstream);
+        let error = of("upstream = \"yes\"").unwrap_err().to_string();
+        assert!(error.contains("must be on or off"), "{error}");
     }
 
     #[test]

@@ -16,3 +16,4 @@ pub mod logging;
 pub mod mcp;
 pub mod simulator;
 pub mod tools;
+pub mod upstream;

@@ -2,8 +2,12 @@
 
 pub mod console;
 pub mod demo;
+#[cfg(unix)]
+pub mod hold;
 mod limits;
 pub mod logs;
 pub mod serve;
 mod signals;
 pub mod simulate;
+pub mod trust;
+pub mod upstream;

@@ -11,6 +11,7 @@ use crate::{
     logging::{self, LogError},
     mcp::{self, server::Server, stdio},
     tools::Catalogue,
+    upstream::{self, Upstream},
 };
 
 /// The exit code for settings that can't be used.
@@ -38,7 +39,7 @@ pub fn run(flags: &Flags, folders: &Folders) -> ExitCode {
     if std::io::stdin().is_terminal() {
         console::note(&greeting(folders));
     }
-    match serve(&config) {
+    match serve(&config, folders) {
         Ok(why) => {
             tracing::info!(why, "leaving");
             ExitCode::SUCCESS
@@ -58,7 +59,7 @@ fn refuse(problem: &str) -> ExitCode {
 }
 
 /// Serves, and tells why it ended. Tasks may still run: the caller ends the process.
-fn serve(config: &Config) -> anyhow::Result<&'static str> {
+fn serve(config: &Config, folders: &Folders) -> anyhow::Result<&'static str> {
     let runtime = tokio::runtime::Builder::new_multi_thread()
         .worker_threads(WORKERS)
         .enable_all()
@@ -68,17 +69,38 @@ fn serve(config: &Config) -> anyhow::Result<&'static str> {
         let mut signals = LeaveSignals::listen().context("signals can't be listened to")?;
         let (input, output) = stdio::take().context("standard input and output can't be used")?;
         limits::raise_open_files();
-        tracing::info!(version = env!("CARGO_PKG_VERSION"), pid = std::process::id(), "started");
+        tracing::info!(
+            version = env!("CARGO_PKG_VERSION"),
+            pid = std::process::id(),
+            "started"
+        );
         let fabric = Arc::new(Fabric::start(&config.link));
-        let server = Server::new(fabric.clone(), Arc::new(Catalogue::built_in(config)));
-        tokio::select! {
-            () = mcp::serve(server, input, output, move || fabric.want()) => anyhow::Ok("the client is gone"),
-            signal = signals.next() => Ok(signal),
-        }
+        let upstream = upstream(config, folders);
+        let server = Server::new(fabric.clone(), Arc::new(Catalogue::built_in(config)))
+            .with_upstream(upstream.clone());
+        let why = tokio::select! {
+            () = mcp::serve(server, input, output, move || fabric.want()) => "the client is gone",
+            signal = signals.next() => signal,
+        };
+        upstream.leave().await;
+        anyhow::Ok(why)
     })?;
     // Dropping the runtime would wait for a read of a terminal or a file that nobody ends.
     runtime.shutdown_background();
     Ok(why)
+}
+
+/// The MCP servers that are configured where this process runs, unless that is switched off.
+fn upstream(config: &Config, folders: &Folders) -> Upstream {
+    if !config.upstream {
+        return Upstream::off();
+    }
+    Upstream::new(upstream::Settings {
+        folder: std::env::current_dir().unwrap_or_default(),
+        config: folders.config.clone(),
+        state: folders.state.clone(),
+        own_port: None,
+    })
 }
 
 /// What a person reads who started this by hand.

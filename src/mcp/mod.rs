@@ -5,6 +5,7 @@ mod id_scanner;
 mod incoming;
 pub mod server;
 pub mod stdio;
+mod upstream;
 
 use rmcp::ServiceExt;
 use tokio_util::sync::CancellationToken;

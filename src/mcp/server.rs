@@ -7,15 +7,18 @@ use rmcp::{
     ErrorData, RoleServer, ServerHandler,
     model::{
         CallToolRequestParams, CallToolResponse, CallToolResult, CustomRequest, CustomResult,
-        ErrorCode, Implementation, ListToolsResult, PaginatedRequestParams,
-        ProgressNotificationParam, ProgressToken, ServerCapabilities, ServerConfig, Tool,
+        ErrorCode, GetPromptRequestParams, GetPromptResponse, Implementation, ListPromptsResult,
+        ListResourceTemplatesResult, ListResourcesResult, ListToolsResult, PaginatedRequestParams,
+        ProgressNotificationParam, ProgressToken, ReadResourceRequestParams, ReadResourceResponse,
+        ServerCapabilities, ServerConfig, Tool,
     },
-    service::{Peer, RequestContext},
+    service::{NotificationContext, Peer, RequestContext},
 };
 
 use crate::{
     fabric::Fabric,
     tools::{self, Catalogue, Context, Listener},
+    upstream::Upstream,
 };
 
 /// What a client's model is told about the server as a whole.
@@ -48,34 +51,107 @@ const KNOWN_METHODS: [&str; 15] = [
 pub struct Server {
     fabric: Arc<Fabric>,
     catalogue: Arc<Catalogue>,
+    pub(super) upstream: Upstream,
 }
 
 impl Server {
     /// A server of these tools over these computers.
     pub fn new(fabric: Arc<Fabric>, catalogue: Arc<Catalogue>) -> Self {
-        Self { fabric, catalogue }
+        Self {
+            fabric,
+            catalogue,
+            upstream: Upstream::off(),
+        }
+    }
+
+    /// The same, that also offers what these servers offer.
+    pub fn with_upstream(mut self, upstream: Upstream) -> Self {
+        self.upstream = upstream;
+        self
     }
 }
 
 impl ServerHandler for Server {
     fn get_info(&self) -> ServerConfig {
-        ServerConfig::new(ServerCapabilities::builder().enable_tools().build())
-            .with_server_info(
-                Implementation::new(env!("CARGO_PKG_NAME"), env!("CARGO_PKG_VERSION"))
-                    .with_title("ComputerCraft bridge"),
-            )
-            .with_instructions(INSTRUCTIONS)
+        ServerConfig::new(
+            ServerCapabilities::builder()
+                .enable_tools()
+                .enable_tool_list_changed()
+                .enable_prompts()
+                .enable_prompts_list_changed()
+                .enable_resources()
+                .enable_resources_list_changed()
+                .build(),
+        )
+        .with_server_info(
+            Implementation::new(env!("CARGO_PKG_NAME"), env!("CARGO_PKG_VERSION"))
+                .with_title("ComputerCraft bridge"),
+        )
+        .with_instructions(INSTRUCTIONS)
     }
 
     async fn list_tools(
         &self,
         _: Option<PaginatedRequestParams>,
-        _: RequestContext<RoleServer>,
+        context: RequestContext<RoleServer>,
     ) -> Result<ListToolsResult, ErrorData> {
+        let mut tools = self.catalogue.definitions();
+        tools.extend(self.upstream_tools(&context).await);
         // One page: several clients never ask for a second one.
-        Ok(ListToolsResult::with_all_items(
-            self.catalogue.definitions(),
+        Ok(ListToolsResult::with_all_items(tools))
+    }
+
+    async fn on_initialized(&self, context: NotificationContext<RoleServer>) {
+        self.upstream_begins(&context.peer);
+    }
+
+    async fn list_prompts(
+        &self,
+        _: Option<PaginatedRequestParams>,
+        context: RequestContext<RoleServer>,
+    ) -> Result<ListPromptsResult, ErrorData> {
+        let client = self.upstream_client(&context).await;
+        Ok(ListPromptsResult::with_all_items(
+            self.upstream.prompts(&client),
         ))
+    }
+
+    async fn get_prompt(
+        &self,
+        request: GetPromptRequestParams,
+        context: RequestContext<RoleServer>,
+    ) -> Result<GetPromptResponse, ErrorData> {
+        self.upstream_prompt(request, &context).await
+    }
+
+    async fn list_resources(
+        &self,
+        _: Option<PaginatedRequestParams>,
+        context: RequestContext<RoleServer>,
+    ) -> Result<ListResourcesResult, ErrorData> {
+        let client = self.upstream_client(&context).await;
+        Ok(ListResourcesResult::with_all_items(
+            self.upstream.resources(&client),
+        ))
+    }
+
+    async fn list_resource_templates(
+        &self,
+        _: Option<PaginatedRequestParams>,
+        context: RequestContext<RoleServer>,
+    ) -> Result<ListResourceTemplatesResult, ErrorData> {
+        let client = self.upstream_client(&context).await;
+        Ok(ListResourceTemplatesResult::with_all_items(
+            self.upstream.templates(&client),
+        ))
+    }
+
+    async fn read_resource(
+        &self,
+        request: ReadResourceRequestParams,
+        context: RequestContext<RoleServer>,
+    ) -> Result<ReadResourceResponse, ErrorData> {
+        self.upstream_resource(request, &context).await
     }
 
     fn get_tool(&self, name: &str) -> Option<Tool> {
@@ -90,10 +166,7 @@ impl ServerHandler for Server {
         context: RequestContext<RoleServer>,
     ) -> Result<CallToolResponse, ErrorData> {
         let Some(tool) = self.catalogue.get(&request.name) else {
-            return Err(ErrorData::invalid_params(
-                format!("Unknown tool: {}", request.name),
-                None,
-            ));
+            return self.upstream_call(request, &context).await;
         };
         let listener = ProgressListener::new(&context);
         let at_hand = Context {
@@ -143,7 +216,7 @@ impl ServerHandler for Server {
 const MAX_ANSWER: usize = 9 * 1024 * 1024;
 
 /// The result, or a clear error if it is larger than what clients take.
-fn bounded(tool: &str, result: CallToolResult) -> CallToolResult {
+pub(super) fn bounded(tool: &str, result: CallToolResult) -> CallToolResult {
     let text = result
         .content
         .iter()

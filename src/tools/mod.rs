@@ -8,6 +8,7 @@ mod list_computers;
 mod list_jobs;
 mod outcome;
 mod probe_computers;
+pub mod upstream_status;
 mod wording;
 
 use std::{collections::BTreeMap, sync::Arc};
