@@ -9,8 +9,6 @@
 use std::{
     env::consts::{ARCH, OS},
     fmt::Write as _,
-    hash::{DefaultHasher, Hash, Hasher},
-    io,
     net::{Ipv4Addr, TcpListener},
     path::{Path, PathBuf},
     process::{self, Stdio},
@@ -18,6 +16,10 @@ use std::{
     time::Duration,
 };
 
+#[path = "common/installation.rs"]
+mod installation;
+
+use installation::printed;
 use mcp_bridge::{
     agent,
     simulator::{Computer, ComputerOptions},
@@ -35,25 +37,14 @@ use tokio::{
 
 const BRIDGE: &str = env!("CARGO_BIN_EXE_mcp-bridge");
 
-/// How long the installation of one registry's clients may take.
-const INSTALLATION_TIME: Duration = Duration::from_secs(10 * 60);
-
 /// How long a client may take. Each takes about a second; it only counts when something is broken.
 const CLIENT_TIME: Duration = Duration::from_secs(120);
 
 /// How many checks a conversation has, in every language and revision.
 const CHECKS: usize = 22;
 
-const NPM: &str = if cfg!(windows) { "npm.cmd" } else { "npm" };
-const PYTHON: &str = if cfg!(windows) { "python" } else { "python3" };
-
-const NPM_WANTED: &str = "The MCP clients under test come from npm: install Node.js 20 or newer with npm (on Debian \
-    `apt-get install nodejs npm`).";
 const NODE_WANTED: &str = "There is no Node.js for this kind of machine among the pinned packages, so its own is used, \
     and MCP Inspector needs 22.19 or newer.";
-const PYTHON_WANTED: &str = "The official Python SDK needs Python 3.11 or newer with venv (on Debian \
-    `apt-get install python3 python3-venv`).";
-
 fn sources() -> PathBuf {
     Path::new(env!("CARGO_MANIFEST_DIR")).join("tests/clients")
 }
@@ -444,7 +435,7 @@ async fn node_clients() -> &'static NodeClients {
     static CLIENTS: OnceCell<Result<NodeClients, String>> = OnceCell::const_new();
     let clients = CLIENTS
         .get_or_init(async || {
-            let folder = install_node_clients().await?;
+            let folder = installation::from_npm(&sources()).await?;
             let node = node_in(&folder).await?;
             Ok(NodeClients { folder, node })
         })
@@ -452,26 +443,6 @@ async fn node_clients() -> &'static NodeClients {
     clients
         .as_ref()
         .unwrap_or_else(|problem| panic!("{problem}"))
-}
-
-async fn install_node_clients() -> Result<PathBuf, String> {
-    let pins = ["package.json", "package-lock.json"].map(|name| sources().join(name));
-    let mut key = String::new();
-    for pin in &pins {
-        key += &fs::read_to_string(pin).await.map_err(told(pin))?;
-    }
-    installed("node", &key, async |folder| {
-        for pin in &pins {
-            fs::copy(pin, folder.join(pin.file_name().unwrap_or_default()))
-                .await
-                .map_err(told(pin))?;
-        }
-        let mut npm = Command::new(NPM);
-        npm.args(["ci", "--ignore-scripts", "--no-audit", "--no-fund"])
-            .current_dir(folder);
-        printed(npm, NPM_WANTED).await.map(drop)
-    })
-    .await
 }
 
 /// The Node.js among the installed packages or, where there is none for this kind of machine, its own.
@@ -499,93 +470,13 @@ async fn node_in(folder: &Path) -> Result<PathBuf, String> {
 /// A Python that has the SDK; installs it unless that was done before.
 async fn python_with_sdk() -> &'static Path {
     static SDK: OnceCell<Result<PathBuf, String>> = OnceCell::const_new();
-    let python = SDK.get_or_init(install_python_sdk).await;
+    let python = SDK
+        .get_or_init(async || {
+            let programs = installation::from_pypi(&sources().join("requirements.txt")).await?;
+            Ok(programs.join("python"))
+        })
+        .await;
     python
         .as_ref()
         .unwrap_or_else(|problem| panic!("{problem}"))
-}
-
-async fn install_python_sdk() -> Result<PathBuf, String> {
-    let requirements = sources().join("requirements.txt");
-    let pins = fs::read_to_string(&requirements)
-        .await
-        .map_err(told(&requirements))?;
-    let mut python = Command::new(PYTHON);
-    python.args([
-        "-c",
-        "import sys; assert sys.version_info >= (3, 11), sys.version; print(sys.version, sys.base_prefix)",
-    ]);
-    let version = printed(python, PYTHON_WANTED).await?;
-    // An environment works only with the Python that made it.
-    let folder = installed("python", &(pins + &version), async |folder| {
-        let mut venv = Command::new(PYTHON);
-        venv.args(["-m", "venv"]).arg(folder);
-        printed(venv, PYTHON_WANTED).await?;
-        let mut pip = Command::new(python_in(folder));
-        pip.args(["-m", "pip", "install", "--quiet", "--no-input"])
-            .args(["--disable-pip-version-check", "--only-binary", ":all:"])
-            .arg("--requirement")
-            .arg(&requirements);
-        printed(pip, "pip could not install the official Python SDK.")
-            .await
-            .map(drop)
-    })
-    .await?;
-    Ok(python_in(&folder))
-}
-
-fn python_in(folder: &Path) -> PathBuf {
-    folder.join(if cfg!(windows) {
-        "Scripts/python.exe"
-    } else {
-        "bin/python"
-    })
-}
-
-/// A folder that `install` has filled, now or in an earlier run with this `key`. It gets its name only when it is
-/// complete, so neither a run that was stopped nor one at the same time can leave or meet half of it.
-async fn installed(
-    kind: &str,
-    key: &str,
-    install: impl AsyncFnOnce(&Path) -> Result<(), String>,
-) -> Result<PathBuf, String> {
-    let mut hasher = DefaultHasher::new();
-    key.hash(&mut hasher);
-    let root = Path::new(env!("CARGO_TARGET_TMPDIR")).join("clients");
-    let folder = root.join(format!("{kind}-{:016x}", hasher.finish()));
-    if folder.exists() {
-        return Ok(folder);
-    }
-    fs::create_dir_all(&root).await.map_err(told(&root))?;
-    let scratch = tempfile::tempdir_in(&root).map_err(told(&root))?;
-    install(scratch.path()).await?;
-    match fs::rename(scratch.path(), &folder).await {
-        Err(error) if !folder.exists() => Err(told(&folder)(error)),
-        _ => Ok(folder),
-    }
-}
-
-/// What a command printed; if it can't be run or fails, why, and what is wanted.
-async fn printed(mut command: Command, wanted: &str) -> Result<String, String> {
-    command.stdin(Stdio::null()).kill_on_drop(true);
-    let output = match timeout(INSTALLATION_TIME, command.output()).await {
-        Err(_) => return Err(format!("no end after {INSTALLATION_TIME:?}: {command:?}")),
-        Ok(Err(error)) => return Err(format!("{wanted}\n{command:?} can't be run: {error}")),
-        Ok(Ok(output)) => output,
-    };
-    let [stdout, stderr] =
-        [&output.stdout, &output.stderr].map(|bytes| String::from_utf8_lossy(bytes));
-    if output.status.success() {
-        return Ok(stdout.into_owned());
-    }
-    Err(format!(
-        "{wanted}\n{command:?} failed: {}\n{stdout}\n{stderr}",
-        output.status
-    ))
-}
-
-/// An error with the path it is about.
-fn told(path: &Path) -> impl Fn(io::Error) -> String {
-    let path = path.display().to_string();
-    move |error| format!("{path}: {error}")
 }

@@ -10,6 +10,7 @@ use std::{
     ffi::OsString,
     fs::OpenOptions,
     os::unix::process::ExitStatusExt,
+    path::Path,
     process::{ExitCode, ExitStatus},
     thread,
     time::Duration,
@@ -110,7 +111,16 @@ fn hold(command: &[OsString]) -> Result<u8, String> {
 fn not_started(program: &OsString, error: &std::io::Error) -> String {
     let program = program.to_string_lossy();
     let mut problem = format!("`{program}` can't be started: {error}");
-    if error.kind() == std::io::ErrorKind::NotFound && !program.contains('/') {
+    if error.kind() != std::io::ErrorKind::NotFound {
+        return problem;
+    }
+    if program.contains('/') {
+        if Path::new(program.as_ref()).exists() {
+            problem.push_str(
+                ". The file is there; what its first line names as its interpreter is not",
+            );
+        }
+    } else {
         problem.push_str(&format!(
             ". It was looked for in PATH, which is {}; programs started from a desktop often have a short one. Give \
              the whole path as `command`, or set PATH in the entry's `env`",

@@ -7,7 +7,7 @@ use std::{
 
 use rmcp::model::{Prompt, Resource, ResourceTemplate, Tool};
 
-use super::{entry::Origin, lint, names, offers::Offers};
+use super::{entry::Origin, lint, names, offers::Offers, server};
 
 /// One server, as far as it counts for the listing.
 #[derive(Debug, Clone)]
@@ -143,11 +143,7 @@ fn free_name<T>(taken: &BTreeMap<String, T>, server: &str, own_name: &str) -> St
 
 fn shown_tool(view: &View, tool: &Tool, name: &str) -> Result<Tool, String> {
     if view.changed.contains(tool.name.as_ref()) {
-        return Err(format!(
-            "its definition has changed since it was accepted. Look at the change and accept it with `mcp-bridge trust \
-             --server {}`",
-            view.name
-        ));
+        return Err(server::has_changed(&view.name));
     }
     let mut shown = lint::checked(tool)?;
     shown.name = name.to_owned().into();

@@ -36,9 +36,6 @@ const PROBE_TIME: Duration = Duration::from_millis(500);
 /// How many servers are started at once to see what they offer.
 const STARTS_AT_ONCE: usize = 2;
 
-/// How long after a change others are waited for: changes come in bursts.
-const SETTLING: Duration = Duration::from_millis(100);
-
 /// How often the state folder is looked at for requests, and the configuration for changes.
 const LOOK: Duration = Duration::from_secs(1);
 
@@ -182,7 +179,6 @@ impl Manager {
         loop {
             tokio::select! {
                 () = self.news.notified() => {
-                    sleep(SETTLING).await;
                     self.rebuild();
                     self.tell(&status, &mut told);
                 }
@@ -344,8 +340,18 @@ impl Manager {
 
     /// Puts together anew what the servers offer.
     fn rebuild(&self) {
-        let views: Vec<_> = self
-            .lock()
+        let listing = Listing::of(&self.views());
+        self.listing.send_if_modified(|now| {
+            let changed = **now != listing;
+            if changed {
+                *now = Arc::new(listing);
+            }
+            changed
+        });
+    }
+
+    fn views(&self) -> Vec<View> {
+        self.lock()
             .all
             .iter()
             .filter_map(|server| {
@@ -360,15 +366,7 @@ impl Manager {
                     changed: state.changed,
                 })
             })
-            .collect();
-        let listing = Listing::of(&views);
-        self.listing.send_if_modified(|now| {
-            let changed = **now != listing;
-            if changed {
-                *now = Arc::new(listing);
-            }
-            changed
-        });
+            .collect()
     }
 
     /// Writes the status file, if there is something to tell that was not told.
@@ -388,6 +386,8 @@ impl Manager {
 
     /// How the servers are.
     pub fn report(&self) -> Report {
+        // What is told here must hold for the next question too.
+        self.rebuild();
         let listing = self.listing();
         let servers = self.lock();
         Report {

@@ -44,7 +44,7 @@ use rmcp::{
 };
 use tokio::{
     sync::{mpsc, watch},
-    time::timeout,
+    time::{sleep, timeout},
 };
 
 use entry::Origin;
@@ -59,6 +59,9 @@ const TO_READ: Duration = Duration::from_secs(1);
 
 /// How long servers have to leave with the bridge. What they leave behind by then is ended all the same.
 const TO_LEAVE: Duration = Duration::from_millis(700);
+
+/// How long after a change others are waited for: changes come in bursts.
+const SETTLING: Duration = Duration::from_millis(150);
 
 /// The folder of everything that this module keeps, in the state folder.
 pub fn folder(state: &Path) -> PathBuf {
@@ -272,6 +275,7 @@ impl Changes {
     /// Waits for the next change; none when there will be no more.
     pub async fn next(&mut self) -> Option<Changed> {
         self.watched.changed().await.ok()?;
+        sleep(SETTLING).await;
         let now = self.watched.borrow_and_update().clone();
         let changed = Changed {
             tools: now.tools != self.last.tools,

@@ -295,6 +295,20 @@ impl Server {
             )));
         };
         let session = self.reach(until).await.map_err(Trouble::Failed)?;
+        // It may have been started only now, and turn out to be another than it was.
+        if let ClientRequest::CallToolRequest(call) = &request
+            && self
+                .state
+                .borrow()
+                .changed
+                .contains(call.params.name.as_ref())
+        {
+            return Err(Trouble::Failed(format!(
+                "The tool {} of the server `{name}` is withheld: {}.",
+                call.params.name,
+                has_changed(name)
+            )));
+        }
         let left = until.saturating_duration_since(Instant::now());
         match session
             .ask(request, progress, left.max(Duration::from_millis(1)))
@@ -407,6 +421,14 @@ impl Server {
             .unwrap_or_else(PoisonError::into_inner);
         Some(last_used + self.entry.idle_timeout)
     }
+}
+
+/// Why a tool of this server whose definition is not the accepted one is withheld.
+pub fn has_changed(server: &str) -> String {
+    format!(
+        "its definition has changed since it was accepted. Look at the change and accept it with `mcp-bridge trust \
+         --server {server}`"
+    )
 }
 
 /// A call that waits or runs, counted.

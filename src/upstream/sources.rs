@@ -337,7 +337,10 @@ mod tests {
             (Some("one"), Path::new("Bridge"))
         );
         let alone = resolved([None, None, None, Some(OWN)]);
-        assert_eq!((names(&alone), alone.project.is_none()), (vec!["one", "own"], true));
+        assert_eq!(
+            (names(&alone), alone.project.is_none()),
+            (vec!["one", "own"], true)
+        );
     }
 
     #[test]

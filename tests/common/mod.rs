@@ -6,6 +6,7 @@
 pub mod bridge;
 pub mod computer;
 pub mod proxy;
+pub mod servers;
 
 use std::{future::Future, time::Duration};
 
