@@ -165,7 +165,7 @@ fn every_example_is_shown_as_it_is_or_linked_to() {
         );
         shown.insert(name);
     }
-    assert_eq!(shown.len(), 5, "{shown:?}");
+    assert_eq!(shown.len(), 6, "{shown:?}");
     for file in files(&root().join("examples")) {
         let name = file
             .strip_prefix(root())

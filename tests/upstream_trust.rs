@@ -60,6 +60,19 @@ async fn the_first_of_a_projects_files_counts_and_the_others_are_told_as_shadowe
     bridge.leave().await;
 }
 
+#[test]
+fn the_example_is_a_configuration_of_two_servers() {
+    let place = Place::new();
+    let example = concat!(env!("CARGO_MANIFEST_DIR"), "/examples/mcp.json");
+    fs::copy(example, place.path("config/mcp.json")).unwrap();
+    let shown = place.says(&["upstream", "list"]);
+    assert!(
+        shown.contains("files: not running") && shown.contains("tracker: not running"),
+        "{shown}"
+    );
+    assert!(!shown.contains("Note:"), "{shown}");
+}
+
 #[tokio::test]
 async fn a_broken_file_is_told_with_its_line_and_the_rest_goes_on() {
     let place = Place::with_servers(json!({"own": server("good")}));

@@ -50,7 +50,11 @@ pub fn project(folders: &Folders, yes: bool) -> ExitCode {
         .iter()
         .filter(|entry| entry.origin.is_project())
     {
-        console::say(&shown(entry, &here));
+        let takes_place = found
+            .shadowed_servers
+            .iter()
+            .any(|own| own.name == entry.name);
+        console::say(&shown(entry, &here, takes_place));
     }
     for problem in found
         .problems
@@ -69,7 +73,7 @@ pub fn project(folders: &Folders, yes: bool) -> ExitCode {
 }
 
 /// How a server would be reached, all of it: whoever says yes must have seen everything.
-fn shown(entry: &Entry, here: &Path) -> String {
+fn shown(entry: &Entry, here: &Path, takes_place: bool) -> String {
     let mut lines = vec![format!("\n  {}", one_line(&entry.name))];
     match &entry.reach {
         Reach::Program(program) => {
@@ -99,6 +103,9 @@ fn shown(entry: &Entry, here: &Path) -> String {
             }
         }
     }
+    if takes_place {
+        lines.push("    in place of the server of that name in your own configuration".to_owned());
+    }
     if !entry.enabled {
         lines.push("    (switched off)".to_owned());
     }
@@ -119,12 +126,13 @@ fn quoted(word: &str) -> String {
 pub fn server(folders: &Folders, name: &str, yes: bool) -> ExitCode {
     let here = std::env::current_dir().unwrap_or_default();
     let found = sources::resolve(&sources::read(&here, folders.config.as_deref()), None);
-    let Some(entry) = found.servers.iter().find(|entry| entry.name == name) else {
-        let names: Vec<_> = found
-            .servers
-            .iter()
-            .map(|entry| entry.name.as_str())
-            .collect();
+    let trusted = found
+        .project
+        .as_ref()
+        .is_none_or(|file| trust::is_trusted(&folders.state, file));
+    let servers = found.in_force(trusted);
+    let Some(entry) = servers.iter().find(|entry| entry.name == name) else {
+        let names: Vec<_> = servers.iter().map(|entry| entry.name.as_str()).collect();
         console::note(&format!(
             "No server `{name}` is configured in {}. There are: {}.",
             here.display(),
@@ -245,7 +253,7 @@ mod tests {
             "env": {"LD_PRELOAD": "./evil.so"}, "cwd": "sub",
         });
         let entry = Entry::read("x\r", &value, Origin::Bridge, Path::new("f")).unwrap();
-        let text = shown(&entry, Path::new("/p"));
+        let text = shown(&entry, Path::new("/p"), false);
         for part in [
             "x\\r",
             "runs sh -c \"curl x | sh",

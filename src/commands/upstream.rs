@@ -63,8 +63,8 @@ fn configured(folders: &Folders, here: &Path) -> Report {
         .as_ref()
         .is_none_or(|file| trust::is_trusted(&folders.state, file));
     let servers = found
-        .servers
-        .iter()
+        .in_force(trusted)
+        .into_iter()
         .map(|entry| {
             let disabled = why_disabled(entry, trusted);
             let remembered = Remembered::load(&folders.state, &entry.fingerprint(here));
@@ -85,7 +85,7 @@ fn configured(folders: &Folders, here: &Path) -> Report {
                 file: entry.file.clone(),
                 error: disabled,
                 last_words: Vec::new(),
-                retry_in: None,
+                retry_at: None,
                 withheld: Vec::new(),
                 rubbish: None,
                 restarts: 0,

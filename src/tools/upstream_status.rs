@@ -92,8 +92,9 @@ fn line(row: &Row, now: SystemTime) -> String {
     if let Some(error) = &row.error {
         line.push_str(&format!("; it {}", one_line(error)));
     }
-    if let Some(seconds) = row.retry_in {
-        line.push_str(&format!("; started again in {seconds} s"));
+    if let Some(retry) = row.retry_at {
+        let seconds = retry.duration_since(now).unwrap_or_default().as_secs();
+        line.push_str(&format!("; started again in {} s", seconds + 1));
     }
     line
 }
@@ -116,7 +117,7 @@ mod tests {
             file: "mcp.json".into(),
             error: None,
             last_words: Vec::new(),
-            retry_in: None,
+            retry_at: None,
             withheld: vec![("t\nb: connected".into(), "why".into())],
             rubbish: Some((2, "Hello\u{1b}".into())),
             restarts: 0,
@@ -129,7 +130,7 @@ mod tests {
             tools: None,
             error: Some("ended (exit code 3)".into()),
             last_words: vec!["oops".into()],
-            retry_in: Some(4),
+            retry_at: Some(now + Duration::from_millis(3_500)),
             withheld: Vec::new(),
             rubbish: None,
             ..row.clone()

@@ -9,7 +9,7 @@ use super::entry::Address;
 /// # Errors
 /// The address can't be used.
 #[cfg(feature = "upstream-http")]
-pub fn transport(address: &Address) -> Result<impl Transport<RoleClient> + Send + 'static, String> {
+pub fn transport(address: &Address) -> Result<impl Transport<RoleClient> + 'static, String> {
     use std::collections::HashMap;
 
     use http::{HeaderName, HeaderValue, Uri};
@@ -48,7 +48,7 @@ pub fn transport(address: &Address) -> Result<impl Transport<RoleClient> + Send 
 /// # Errors
 /// Always.
 #[cfg(not(feature = "upstream-http"))]
-pub fn transport(_: &Address) -> Result<impl Transport<RoleClient> + Send + 'static, String> {
+pub fn transport(_: &Address) -> Result<impl Transport<RoleClient> + 'static, String> {
     Err::<rmcp::transport::OneshotTransport<RoleClient>, _>(
         "has a `url`, but this mcp-bridge was built without HTTP for servers (the feature `upstream-http`)".to_owned(),
     )

@@ -275,7 +275,7 @@ impl Manager {
             .into_iter()
             .map(|server| (server.entry.name.clone(), server))
             .collect();
-        for entry in &look.resolution.servers {
+        for entry in look.resolution.in_force(look.trusted) {
             let disabled = why_disabled(entry, look.trusted);
             let same = before.get(&entry.name).is_some_and(|server| {
                 let state = server.state();
@@ -485,9 +485,9 @@ fn row(server: &Server, listing: &Listing) -> Row {
         file: server.entry.file.clone(),
         error: state.error,
         last_words: state.last_words,
-        retry_in: state
+        retry_at: state
             .retry
-            .map(|retry| retry.saturating_duration_since(Instant::now()).as_secs() + 1),
+            .map(|retry| SystemTime::now() + retry.saturating_duration_since(Instant::now())),
         withheld: withheld.chain(unreadable).collect(),
         rubbish: session
             .map(|session| (session.rubbish.lines(), session.rubbish.last()))

@@ -316,8 +316,11 @@ impl Server {
         {
             Ok(result) => Ok(result),
             Err(AskError::Refused(error)) => Err(Trouble::Refused(error)),
-            Err(AskError::Gone) => {
-                let how = session.how_it_ended().await;
+            Err(AskError::Gone(reason)) => {
+                let how = match (&session.process, reason) {
+                    (None, Some(reason)) => format!("could not be reached ({reason})"),
+                    _ => session.how_it_ended().await,
+                };
                 let why = format!(
                     "The server `{name}` {how} before it answered this call. Whether it did what was asked is unknown. \
                      It is started again."
@@ -609,7 +612,7 @@ async fn start(server: &Server) -> Result<(Open, Offers), String> {
             Open::connect(&server.entry, &server.place.folder, &variable, &server.tail).await?;
         match open.session.offers(time).await {
             Ok(offers) => Ok((open, offers)),
-            Err(AskError::Gone) => Err(format!(
+            Err(AskError::Gone(_)) => Err(format!(
                 "{} before it said what it offers",
                 open.session.how_it_ended().await
             )),

@@ -3,7 +3,7 @@
 // Servers of the revisions that have roots and logging still use them.
 #![allow(deprecated)]
 
-use std::{future::pending, path::Path, sync::Arc, time::Duration};
+use std::{path::Path, sync::Arc, time::Duration};
 
 use rmcp::{
     ClientHandler, ErrorData, RoleClient,
@@ -77,9 +77,9 @@ pub enum AskError {
     /// The server refused it.
     #[error("{}", .0.message)]
     Refused(ErrorData),
-    /// The server is gone; whether it did anything is unknown.
+    /// The server is gone; whether it did anything is unknown. Of a server over HTTP, with what went wrong.
     #[error("it ended before it answered")]
-    Gone,
+    Gone(Option<String>),
     /// Something that the server printed could not be read, perhaps the answer.
     #[error("it sent a line of over {} MiB, which can't be passed on; perhaps it was this answer", MAX_LINE / 1024 / 1024)]
     TooLong,
@@ -232,24 +232,22 @@ where
 
 /// Why a handshake failed, with how the process ended if that is why.
 async fn not_opened(error: &ClientInitializeError, process: Option<&Process>) -> String {
-    match error {
-        ClientInitializeError::ConnectionClosed(_)
-        | ClientInitializeError::TransportError { .. } => {
-            let end = async {
-                match process {
-                    Some(process) => process.ended().await,
-                    None => pending().await,
-                }
-            };
-            match timeout(TO_END, end).await {
-                Ok(how) => format!("ended before it answered `initialize` ({how})"),
-                Err(_) => format!("can't be reached: {error}"),
-            }
+    match (error, process) {
+        (
+            ClientInitializeError::ConnectionClosed(_)
+            | ClientInitializeError::TransportError { .. },
+            Some(process),
+        ) => match timeout(TO_END, process.ended()).await {
+            Ok(how) => format!("ended before it answered `initialize` ({how})"),
+            Err(_) => "closed its output before it answered `initialize`".to_owned(),
+        },
+        (ClientInitializeError::TransportError { error, .. }, None) => {
+            format!("can't be reached: {}", reason(error.error.as_ref()))
         }
-        ClientInitializeError::JsonRpcError(error) => {
+        (ClientInitializeError::JsonRpcError(error), _) => {
             format!("refused `initialize`: {}", error.message)
         }
-        other => format!("does not speak MCP as it should: {other}"),
+        (other, _) => format!("does not speak MCP as it should: {other}"),
     }
 }
 
@@ -314,7 +312,7 @@ impl Session {
                     // What it answered in its last moment may still be on its way through rmcp.
                     break match timeout(Duration::from_millis(200), &mut answer).await {
                         Ok(answer) => answer.map_err(told),
-                        Err(_) => Err(AskError::Gone),
+                        Err(_) => Err(AskError::Gone(None)),
                     };
                 }
                 Ok(()) = too_long.changed() => return Err(AskError::TooLong),
@@ -322,6 +320,10 @@ impl Session {
             }
         };
         cancel.disarm();
+        if let Err(AskError::Gone(_)) = result {
+            // Over HTTP nothing else tells.
+            self.ended.cancel();
+        }
         // What came before the answer goes on before it.
         while let (Ok(news), Some(progress)) = (news.try_recv(), progress) {
             let _ = progress.try_send(news);
@@ -461,9 +463,25 @@ impl Session {
 fn told(error: ServiceError) -> AskError {
     match error {
         ServiceError::McpError(error) => AskError::Refused(error),
-        ServiceError::TransportClosed | ServiceError::TransportSend(_) => AskError::Gone,
+        ServiceError::TransportClosed => AskError::Gone(None),
+        ServiceError::TransportSend(error) => AskError::Gone(Some(reason(&error))),
         other => AskError::Other(other.to_string()),
     }
+}
+
+/// An error with what is behind it: HTTP's own says little.
+fn reason(error: &dyn std::error::Error) -> String {
+    let mut reason = error.to_string();
+    let mut source = error.source();
+    while let Some(behind) = source {
+        let text = behind.to_string();
+        if !reason.contains(&text) {
+            reason.push_str(": ");
+            reason.push_str(&text);
+        }
+        source = behind.source();
+    }
+    reason
 }
 
 /// Tells the server that nobody waits for the answer any more.

@@ -60,6 +60,8 @@ pub struct Resolution {
     pub project: Option<ProjectFile>,
     /// What is configured but does not count, because something before it does.
     pub shadowed: Vec<Shadowed>,
+    /// The user's own servers among that, in order of their names.
+    pub shadowed_servers: Vec<Entry>,
     /// What is wrong.
     pub problems: Vec<Problem>,
     /// Entries that are this very bridge.
@@ -200,6 +202,7 @@ pub fn resolve(sources: &[Source], own_port: Option<u16>) -> Resolution {
                             server: Some(name.clone()),
                             by: by.path.clone(),
                         });
+                        found.shadowed_servers.push(entry);
                     }
                 }
             }
@@ -210,6 +213,19 @@ pub fn resolve(sources: &[Source], own_port: Option<u16>) -> Resolution {
 }
 
 impl Resolution {
+    /// The servers that are in force. What is not trusted takes no server of the user's own away.
+    pub fn in_force(&self, trusted: bool) -> Vec<&Entry> {
+        let own = |entry: &Entry| {
+            self.shadowed_servers
+                .iter()
+                .find(|own| !trusted && own.name == entry.name)
+        };
+        self.servers
+            .iter()
+            .map(|entry| own(entry).unwrap_or(entry))
+            .collect()
+    }
+
     fn problem(&mut self, source: &Source, text: String) {
         self.problems.push(Problem {
             file: source.path.clone(),
@@ -336,6 +352,16 @@ mod tests {
             (shadowed.server.as_deref(), shadowed.by.as_path()),
             (Some("one"), Path::new("Bridge"))
         );
+        // Unless the user has not agreed to the project's.
+        let files = |trusted| -> Vec<_> {
+            found
+                .in_force(trusted)
+                .iter()
+                .map(|entry| entry.file.clone())
+                .collect()
+        };
+        assert_eq!(files(true), [Path::new("Bridge"), Path::new("User")]);
+        assert_eq!(files(false), [Path::new("User"), Path::new("User")]);
         let alone = resolved([None, None, None, Some(OWN)]);
         assert_eq!(
             (names(&alone), alone.project.is_none()),

@@ -47,8 +47,8 @@ pub struct Row {
     pub error: Option<String>,
     /// The last lines it wrote to standard error before that.
     pub last_words: Vec<String>,
-    /// In how many seconds it is started again.
-    pub retry_in: Option<u64>,
+    /// When it is started again.
+    pub retry_at: Option<SystemTime>,
     /// Tools that are withheld, each with the reason.
     pub withheld: Vec<(String, String)>,
     /// How many lines it printed that are no messages, and the last of them.

@@ -18,14 +18,16 @@ pub fn check(data: &[u8]) {
             .filter(|part| !part.is_empty())
             .map(str::to_owned)
     };
-    let flags = Flags {
+    let mut flags = Flags {
         link_host: given(),
         link_port: given(),
         link_token: given(),
         link_names: given(),
         probe_timeout_ms: given(),
+        upstream: None,
     };
     let in_environment = given();
+    flags.upstream = given();
     let variable = |_: &str| in_environment.clone();
     match Config::resolve(&flags, variable, Path::new("config.toml"), file) {
         Ok(config) => check_bounds(&config),
