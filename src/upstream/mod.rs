@@ -286,3 +286,15 @@ impl Changes {
         Some(changed)
     }
 }
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    #[test]
+    fn a_client_is_not_handed_its_own_servers() {
+        assert!(!is_for("opencode", Origin::Opencode));
+        assert!(is_for("opencode", Origin::User) && is_for("opencode", Origin::Bridge));
+        assert!(is_for("claude-code", Origin::Opencode));
+    }
+}

@@ -63,6 +63,6 @@ pub fn check_bounds(config: &Config) {
 
 fn check_error(error: &ConfigError) {
     let said = error.to_string();
-    let sources = ["the flag --", "the environment variable CC_", "config.toml"];
+    let sources = ["the flag --", "the environment variable ", "config.toml"];
     assert!(sources.iter().any(|source| said.contains(source)), "{said}");
 }
