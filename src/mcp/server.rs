@@ -213,7 +213,7 @@ impl ServerHandler for Server {
 
 /// The largest answer that is sent, in bytes of JSON: clients made with the TypeScript SDK end the session at a line
 /// of 10 MiB.
-const MAX_ANSWER: usize = 9 * 1024 * 1024;
+pub(super) const MAX_ANSWER: usize = 9 * 1024 * 1024;
 
 /// The result, or a clear error if it is larger than what clients take.
 pub(super) fn bounded(tool: &str, result: CallToolResult) -> CallToolResult {

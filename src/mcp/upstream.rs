@@ -11,9 +11,10 @@ use rmcp::{
     },
     service::{Peer, RequestContext},
 };
+use serde::Serialize;
 use tokio::sync::mpsc;
 
-use super::server::{Server, bounded};
+use super::server::{MAX_ANSWER, Server, bounded};
 use crate::{
     tools::{self, upstream_status},
     upstream::session::{PROGRESS_QUEUE, Progress},
@@ -149,7 +150,8 @@ impl Server {
                 None,
             ))
         };
-        prompt.await.unwrap_or_else(unknown).map(Into::into)
+        let prompt = prompt.await.unwrap_or_else(unknown)?;
+        small_enough(&request.name, prompt).map(Into::into)
     }
 
     /// Reads a resource of a server.
@@ -164,6 +166,17 @@ impl Server {
             Err(ErrorData::new(ErrorCode::RESOURCE_NOT_FOUND, message, None))
         };
         let read = self.upstream.resource(&client, &request.uri);
-        read.await.unwrap_or_else(unknown).map(Into::into)
+        let read = read.await.unwrap_or_else(unknown)?;
+        small_enough(&request.uri, read).map(Into::into)
     }
+}
+
+/// The answer, unless it is larger than what clients take.
+fn small_enough<T: Serialize>(name: &str, answer: T) -> Result<T, ErrorData> {
+    let size = serde_json::to_vec(&answer).map_or(usize::MAX, |json| json.len());
+    if size <= MAX_ANSWER {
+        return Ok(answer);
+    }
+    let message = format!("{name} is {size} bytes long, and clients take {MAX_ANSWER}.");
+    Err(ErrorData::internal_error(message, None))
 }

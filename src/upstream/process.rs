@@ -14,7 +14,7 @@ use std::{
 use tokio::{
     process::{ChildStderr, ChildStdin, ChildStdout, Command},
     sync::watch,
-    time::timeout,
+    time::{sleep, timeout},
 };
 use tokio_util::sync::CancellationToken;
 
@@ -26,6 +26,9 @@ pub const INSIDE: &str = "MCP_BRIDGE_INSIDE";
 
 /// How long, after a server's end, its last words may take to be read.
 const LAST_WORDS: Duration = Duration::from_millis(300);
+
+/// How long a server has to leave by itself once nobody here knows it any more.
+const TO_LEAVE: Duration = Duration::from_secs(2);
 
 /// The beginnings of variables that are the bridge's own affair, its secrets among them.
 const OWN_VARIABLES: [&str; 7] = [
@@ -85,9 +88,14 @@ pub fn start(program: &Program, folder: &Path, tail: Arc<Tail>) -> Result<Starte
     // Ends with the process.
     tokio::spawn(async move {
         let mut last_words = tokio::spawn(tail.read(stderr));
+        let abandoned = async {
+            tell.closed().await;
+            sleep(TO_LEAVE).await;
+        };
         let ended = tokio::select! {
             status = held.wait() => Some(status),
             () = hurried.cancelled() => None,
+            () = abandoned => None,
         };
         let status = match ended {
             Some(status) => status,

@@ -22,6 +22,7 @@ use tokio::{
     sync::{Notify, Semaphore, mpsc, watch},
     time::{Instant, timeout_at},
 };
+use tokio_util::sync::CancellationToken;
 
 use super::{
     entry::Entry,
@@ -117,8 +118,6 @@ enum Order {
     Start,
     /// Stop it if it runs, and start it anew.
     Restart,
-    /// Stop it for good.
-    Leave,
 }
 
 /// One managed server.
@@ -134,6 +133,8 @@ pub struct Server {
     place: Place,
     state: watch::Sender<State>,
     orders: mpsc::Sender<Order>,
+    /// Cancelled when it is to be stopped for good.
+    leaving: CancellationToken,
     /// Told when anything changed that others may want to know.
     news: Arc<Notify>,
     /// One for each call that it takes at once.
@@ -195,6 +196,7 @@ impl Server {
             place,
             state: watch::Sender::new(state),
             orders,
+            leaving: CancellationToken::new(),
             news,
             slots: Semaphore::new(if entry.parallel { PARALLEL_CALLS } else { 1 }),
             calls: AtomicUsize::new(0),
@@ -232,11 +234,11 @@ impl Server {
 
     /// Asks it to be stopped for good.
     pub fn leave(&self) {
-        self.order(Order::Leave);
+        self.leaving.cancel();
     }
 
     fn order(&self, order: Order) {
-        // A full queue holds the same orders already; a closed one belongs to a server that left.
+        // A full queue holds such orders already; a closed one belongs to a server that left.
         let _ = self.orders.try_send(order);
     }
 

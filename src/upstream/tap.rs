@@ -7,7 +7,10 @@
 use std::{
     collections::HashMap,
     future::Future,
-    sync::{Arc, Mutex, MutexGuard, PoisonError},
+    sync::{
+        Arc, Mutex, MutexGuard, PoisonError,
+        atomic::{AtomicUsize, Ordering},
+    },
 };
 
 use rmcp::{
@@ -25,9 +28,14 @@ use tokio_util::sync::CancellationToken;
 #[derive(Clone)]
 pub struct Route(pub mpsc::Sender<ProgressNotificationParam>);
 
+/// How many requests of a server may be unanswered. Those beyond are dropped: it does not read the answers.
+const MOST_ASKED: usize = 64;
+
 /// A transport whose progress notifications take the way of [`Route`].
 pub struct Tap<T> {
     inner: T,
+    /// How many requests of the server are unanswered.
+    asked: Arc<AtomicUsize>,
     routes: Arc<Mutex<HashMap<ProgressToken, (RequestId, Route)>>>,
     /// Cancelled when the server sends no more.
     ended: CancellationToken,
@@ -38,6 +46,7 @@ impl<T> Tap<T> {
     pub fn new(inner: T, ended: CancellationToken) -> Self {
         Self {
             inner,
+            asked: Arc::default(),
             routes: Arc::default(),
             ended,
         }
@@ -67,22 +76,32 @@ impl<T> Tap<T> {
     /// Whether the message is for rmcp.
     fn passes(&self, message: &ServerJsonRpcMessage) -> bool {
         let answered = match message {
-            JsonRpcMessage::Notification(notification) => {
-                let ServerNotification::ProgressNotification(progress) = &notification.notification
-                else {
-                    return true;
-                };
-                if let Some((_, route)) = self.routes().get(&progress.params.progress_token) {
-                    let _ = route.0.try_send(progress.params.clone());
+            JsonRpcMessage::Notification(notification) => match &notification.notification {
+                ServerNotification::ProgressNotification(progress) => {
+                    if let Some((_, route)) = self.routes().get(&progress.params.progress_token) {
+                        let _ = route.0.try_send(progress.params.clone());
+                    }
+                    return false;
                 }
-                return false;
-            }
+                // rmcp answers a cancelled request no more.
+                ServerNotification::CancelledNotification(_) => {
+                    one_less(&self.asked);
+                    return true;
+                }
+                _ => return true,
+            },
             JsonRpcMessage::Response(response) => &response.id,
             JsonRpcMessage::Error(error) => match &error.id {
                 Some(id) => id,
                 None => return true,
             },
-            JsonRpcMessage::Request(_) => return true,
+            JsonRpcMessage::Request(_) => {
+                if self.asked.load(Ordering::Acquire) >= MOST_ASKED {
+                    return false;
+                }
+                self.asked.fetch_add(1, Ordering::AcqRel);
+                return true;
+            }
         };
         self.routes().retain(|_, (id, _)| id != answered);
         true
@@ -97,7 +116,19 @@ impl<T: Transport<RoleClient>> Transport<RoleClient> for Tap<T> {
         message: ClientJsonRpcMessage,
     ) -> impl Future<Output = Result<(), Self::Error>> + Send + 'static {
         self.route(&message);
-        self.inner.send(message)
+        let answers = matches!(
+            message,
+            JsonRpcMessage::Response(_) | JsonRpcMessage::Error(_)
+        );
+        let sent = self.inner.send(message);
+        let asked = self.asked.clone();
+        async move {
+            let sent = sent.await;
+            if answers {
+                one_less(&asked);
+            }
+            sent
+        }
     }
 
     async fn receive(&mut self) -> Option<ServerJsonRpcMessage> {
@@ -115,5 +146,59 @@ impl<T: Transport<RoleClient>> Transport<RoleClient> for Tap<T> {
     async fn close(&mut self) -> Result<(), Self::Error> {
         self.ended.cancel();
         self.inner.close().await
+    }
+}
+
+fn one_less(count: &AtomicUsize) {
+    let _ = count.fetch_update(Ordering::AcqRel, Ordering::Acquire, |count| {
+        Some(count.saturating_sub(1))
+    });
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+    use serde_json::{Value, json};
+
+    /// A transport that gives these messages, and takes any.
+    struct Given(std::vec::IntoIter<Value>);
+
+    impl Transport<RoleClient> for Given {
+        type Error = std::io::Error;
+
+        fn send(
+            &mut self,
+            _: ClientJsonRpcMessage,
+        ) -> impl Future<Output = std::io::Result<()>> + Send + 'static {
+            std::future::ready(Ok(()))
+        }
+
+        async fn receive(&mut self) -> Option<ServerJsonRpcMessage> {
+            self.0
+                .next()
+                .map(|message| serde_json::from_value(message).unwrap())
+        }
+
+        async fn close(&mut self) -> std::io::Result<()> {
+            Ok(())
+        }
+    }
+
+    #[tokio::test]
+    async fn a_server_that_asks_without_end_is_heard_no_more_until_it_was_answered() {
+        let ping = |id: usize| json!({"jsonrpc": "2.0", "id": id, "method": "ping"});
+        let messages: Vec<_> = (0..200).map(ping).collect();
+        let ended = CancellationToken::new();
+        let mut tap = Tap::new(Given(messages.into_iter()), ended.clone());
+        for _ in 0..MOST_ASKED {
+            assert!(tap.receive().await.is_some());
+        }
+        let answer = json!({"jsonrpc": "2.0", "id": 0, "result": {}});
+        tap.send(serde_json::from_value(answer).unwrap())
+            .await
+            .unwrap();
+        assert!(tap.receive().await.is_some());
+        assert!(tap.receive().await.is_none());
+        assert!(ended.is_cancelled());
     }
 }

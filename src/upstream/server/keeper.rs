@@ -57,6 +57,15 @@ pub async fn keep(server: Arc<Server>, mut orders: mpsc::Receiver<Order>) {
     }
 }
 
+/// The next order; none when the server is to leave.
+async fn next_order(server: &Server, orders: &mut mpsc::Receiver<Order>) -> Option<Order> {
+    tokio::select! {
+        biased;
+        () = server.leaving.cancelled() => None,
+        order = orders.recv() => order,
+    }
+}
+
 async fn rest(server: &Server, orders: &mut mpsc::Receiver<Order>) -> Next {
     let state = server.state();
     let again = async {
@@ -66,11 +75,11 @@ async fn rest(server: &Server, orders: &mut mpsc::Receiver<Order>) -> Next {
         }
     };
     let order = tokio::select! {
-        order = orders.recv() => order,
+        order = next_order(server, orders) => order,
         () = again => return Next::Start,
     };
     match order {
-        None | Some(Order::Leave) => Next::Leave,
+        None => Next::Leave,
         Some(_) if state.phase == Phase::Disabled => Next::Rest,
         // What failed is started again when its time has come.
         Some(Order::Start) if state.phase == Phase::Failed => Next::Rest,
@@ -97,8 +106,8 @@ async fn run(server: &Arc<Server>, orders: &mut mpsc::Receiver<Order>) -> Next {
         loop {
             tokio::select! {
                 started = &mut start => break started,
-                order = orders.recv() => match order {
-                    None | Some(Order::Leave) => return Next::Leave,
+                order = next_order(server, orders) => match order {
+                    None => return Next::Leave,
                     Some(Order::Restart) => return restart(server),
                     Some(Order::Start) => {}
                 },
@@ -122,15 +131,21 @@ async fn run(server: &Arc<Server>, orders: &mut mpsc::Receiver<Order>) -> Next {
         .lock()
         .unwrap_or_else(PoisonError::into_inner) = Instant::now();
     let next = attend(server, &session, orders).await;
-    if since.elapsed() >= STABLE {
+    let was_stable = since.elapsed() >= STABLE;
+    if was_stable {
         server.change(|state| state.failures = 0);
     }
     match next {
         Attended::Ended => {
+            let unused = server.idle_from().is_some();
             let how = session.how_it_ended().await;
-            let next = failed(server, format!("{how} while it was in use by this bridge"));
             close(open);
-            next
+            if unused && was_stable {
+                // Some servers end by themselves when they are not used. It is started when it is.
+                server.enter(Phase::Stopped, |state| state.error = Some(how));
+                return Next::Rest;
+            }
+            failed(server, how)
         }
         Attended::Idle => {
             close(open);
@@ -263,8 +278,8 @@ async fn attend(
                 }
             }
             () = &mut lists => {}
-            order = orders.recv() => match order {
-                None | Some(Order::Leave) => return Attended::Leave,
+            order = next_order(server, orders) => match order {
+                None => return Attended::Leave,
                 Some(Order::Restart) => return Attended::Restart,
                 Some(Order::Start) => {}
             },

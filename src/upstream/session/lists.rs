@@ -6,6 +6,7 @@ use rmcp::model::{
     ClientRequest, ListPromptsRequest, ListResourceTemplatesRequest, ListResourcesRequest,
     ListToolsRequest, PaginatedRequestParams, ServerResult, Tool,
 };
+use serde::Serialize;
 use serde_json::Value;
 
 use super::{AskError, Session};
@@ -16,6 +17,9 @@ const MOST_PAGES: usize = 100;
 
 /// See [`MOST_PAGES`].
 const MOST_THINGS: usize = 2_000;
+
+/// How large a list may be, in bytes of JSON.
+const LARGEST_LIST: usize = 8 * 1024 * 1024;
 
 impl Session {
     /// Asks for all that the server offers. Each page has `patience`.
@@ -122,7 +126,7 @@ impl Session {
     }
 
     /// All pages of a list, within bounds.
-    async fn pages<T>(
+    async fn pages<T: Serialize>(
         &self,
         patience: Duration,
         request: impl Fn(PaginatedRequestParams) -> ClientRequest,
@@ -130,12 +134,17 @@ impl Session {
     ) -> Result<Vec<T>, AskError> {
         let mut all = Vec::new();
         let mut cursor = None;
+        let mut size = 0;
         for _ in 0..MOST_PAGES {
             let asked = request(PaginatedRequestParams::default().with_cursor(cursor));
             let result = self.ask(asked, None, patience).await?;
             let (things, next) = page(result).ok_or_else(|| {
                 AskError::Other("its list is not of the protocol's form".to_owned())
             })?;
+            size += serde_json::to_vec(&things).map_or(0, |json| json.len());
+            if size > LARGEST_LIST {
+                return Err(AskError::Other("its list is larger than 8 MiB".to_owned()));
+            }
             all.extend(things);
             all.truncate(MOST_THINGS);
             cursor = next;
