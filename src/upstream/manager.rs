@@ -17,12 +17,12 @@ use std::{
 
 use tokio::{
     sync::{Notify, Semaphore, watch},
-    time::{Instant, MissedTickBehavior, interval, sleep},
+    time::{Instant, sleep, sleep_until},
 };
 use tokio_util::{sync::CancellationToken, task::TaskTracker};
 
 use super::{
-    Settings, is_for,
+    Settings, is_for, is_opencode,
     listing::{Listing, View},
     requests::{Inbox, Request},
     server::{Phase, Place, Server},
@@ -41,6 +41,9 @@ const STARTS_AT_ONCE: usize = 2;
 /// How often the state folder is looked at for requests, and the configuration for changes.
 const LOOK: Duration = Duration::from_secs(1);
 
+/// The same, where nothing is configured.
+const RARE_LOOK: Duration = Duration::from_secs(10);
+
 /// The servers of one bridge.
 pub struct Manager {
     settings: Settings,
@@ -48,8 +51,8 @@ pub struct Manager {
     servers: Mutex<Servers>,
     listing: watch::Sender<Arc<Listing>>,
     ready: watch::Sender<bool>,
-    /// The clients that are served.
-    clients: Mutex<BTreeSet<String>>,
+    /// The kinds of clients that were served: whether each is opencode.
+    clients: Mutex<BTreeSet<bool>>,
     begun: AtomicBool,
     /// Told of every change in a server.
     news: Arc<Notify>,
@@ -102,7 +105,7 @@ impl Manager {
             .clients
             .lock()
             .unwrap_or_else(PoisonError::into_inner)
-            .insert(client.to_owned());
+            .insert(is_opencode(client));
         if is_new {
             self.new_client.notify_one();
         }
@@ -176,15 +179,16 @@ impl Manager {
         let mut told = None;
         self.tell(&status, &mut told);
         let mut beat = Instant::now();
-        let mut looks = interval(LOOK);
-        looks.set_missed_tick_behavior(MissedTickBehavior::Delay);
+        let mut looked = Instant::now();
         loop {
+            let next_look = looked + if self.is_used() { LOOK } else { RARE_LOOK };
             tokio::select! {
                 () = self.news.notified() => {
                     self.rebuild();
                     self.tell(&status, &mut told);
                 }
-                _ = looks.tick() => {
+                () = sleep_until(next_look) => {
+                    looked = Instant::now();
                     let (requests, now) = self.peek(&mut inbox).await;
                     let changed = now.is_some_and(|now| now != stamps);
                     if changed || requests.contains(&Request::Reload) {
@@ -323,7 +327,7 @@ impl Manager {
                         && state.offers.is_none()
                         && clients
                             .iter()
-                            .any(|client| is_for(client, server.entry.origin))
+                            .any(|&opencode| is_for(opencode, server.entry.origin))
                 })
                 .cloned()
                 .collect();

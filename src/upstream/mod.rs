@@ -153,7 +153,7 @@ impl Upstream {
         };
         all(&manager.listing())
             .into_iter()
-            .filter(|listed| listed.listed && is_for(client, listed.origin))
+            .filter(|listed| listed.listed && is_for(is_opencode(client), listed.origin))
             .filter_map(|listed| listed.shown.as_ref().ok().cloned())
             .collect()
     }
@@ -172,7 +172,7 @@ impl Upstream {
         let listed = listing
             .tools
             .get(name)
-            .filter(|listed| is_for(client, listed.origin))?;
+            .filter(|listed| is_for(is_opencode(client), listed.origin))?;
         if let Err(reason) = &listed.shown {
             let text = format!("The tool {name} is withheld: {reason}.");
             return Some(CallToolResult::error(vec![ContentBlock::text(text)]));
@@ -197,7 +197,7 @@ impl Upstream {
         let listed = listing
             .prompts
             .get(name)
-            .filter(|listed| is_for(client, listed.origin))?;
+            .filter(|listed| is_for(is_opencode(client), listed.origin))?;
         let server = manager.server(&listed.server)?;
         let mut params = GetPromptRequestParams::new(listed.own_name.clone());
         params.arguments = arguments;
@@ -214,7 +214,7 @@ impl Upstream {
         let manager = self.0.as_ref()?;
         let listing = manager.listing();
         let (server, origin, own_uri) = listing.resource(uri)?;
-        if !is_for(client, origin) {
+        if !is_for(is_opencode(client), origin) {
             return None;
         }
         let server: Arc<Server> = manager.server(server)?;
@@ -249,9 +249,14 @@ impl Upstream {
     }
 }
 
+/// Whether a client that calls itself so is opencode.
+fn is_opencode(client: &str) -> bool {
+    client.eq_ignore_ascii_case("opencode")
+}
+
 /// Whether a client may see what comes of this configuration: opencode starts the servers of its own file itself.
-fn is_for(client: &str, origin: Origin) -> bool {
-    origin != Origin::Opencode || !client.eq_ignore_ascii_case("opencode")
+fn is_for(opencode: bool, origin: Origin) -> bool {
+    !(opencode && origin == Origin::Opencode)
 }
 
 /// Changes of what is listed, bursts of them as one.
@@ -293,8 +298,9 @@ mod tests {
 
     #[test]
     fn a_client_is_not_handed_its_own_servers() {
-        assert!(!is_for("opencode", Origin::Opencode));
-        assert!(is_for("opencode", Origin::User) && is_for("opencode", Origin::Bridge));
-        assert!(is_for("claude-code", Origin::Opencode));
+        let opencode = is_opencode("opencode");
+        assert!(!is_for(opencode, Origin::Opencode));
+        assert!(is_for(opencode, Origin::User) && is_for(opencode, Origin::Bridge));
+        assert!(is_for(is_opencode("claude-code"), Origin::Opencode));
     }
 }
