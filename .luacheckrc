@@ -19,5 +19,10 @@ read_globals = {
   },
 }
 
+-- Handlers on the host have the bridge's modules as globals.
+for _, folder in ipairs({ "examples/tools", "tests/conformance/tools", "lua/new-tool" }) do
+  files[folder] = { read_globals = { "computers", "json", "log", "progress" } }
+end
+
 -- The simulated game is what defines all these globals (W1xx: setting, mutating and reading globals).
 files["src/simulator/rom"] = { ignore = { "1.." } }

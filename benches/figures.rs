@@ -45,6 +45,8 @@ fn main() -> Result<()> {
     print("measured", "figure", "floor or peer", "ratio");
     start_up()?;
     round_trip(&runtime)?;
+    round_trip_of_a_guest(&runtime)?;
+    handler_on_the_host()?;
     calls_a_second(&runtime)?;
     agent_time(&runtime)?;
     for count in [2_000, 10_000] {
@@ -123,6 +125,87 @@ fn round_trip(runtime: &Runtime) -> Result<()> {
             &format!("{:.1}", ours.at(at) / floor.at(at)),
         );
     }
+    Ok(())
+}
+
+/// The same calls through a bridge that is the guest of another one.
+fn round_trip_of_a_guest(runtime: &Runtime) -> Result<()> {
+    let mut owner = Process::start(bridge())?;
+    let port = owner.open()?;
+    let _computers = link(runtime, port, 1..2)?;
+    owner.wait_for_computers(1)?;
+    let mut command = bridge();
+    command.env("CC_LINK_PORT", port.port().to_string());
+    let mut guest = Process::start(command)?;
+    guest.open()?;
+    guest.wait_for_computers(1)?;
+    let line = call(7, 1).to_string();
+    let once = |process: &mut Process| -> Result<f64> {
+        let start = Instant::now();
+        process.send(&line)?;
+        process.line()?;
+        Ok(start.elapsed().as_secs_f64())
+    };
+    let (mut of_guest, mut of_owner) = (Vec::new(), Vec::new());
+    for round in 0..ROUND_TRIPS + 200 {
+        let times = (once(&mut guest)?, once(&mut owner)?);
+        // The first ones warm up.
+        if round >= 200 {
+            of_guest.push(times.0);
+            of_owner.push(times.1);
+        }
+    }
+    let (guest, owner) = (Samples(of_guest).sorted(), Samples(of_owner).sorted());
+    print(
+        "exec-lua through a guest, median",
+        &time(guest.median()),
+        &format!("{} through the owner", time(owner.median())),
+        &format!("{:.1}", guest.median() / owner.median()),
+    );
+    Ok(())
+}
+
+/// A handler of a tool on the host: the first call starts a worker process, the others find one.
+fn handler_on_the_host() -> Result<()> {
+    let line = json!({"jsonrpc": "2.0", "id": 7, "method": "tools/call",
+                      "params": {"name": "run-script", "arguments": {"code": "return 1"}}});
+    let native =
+        json!({"jsonrpc": "2.0", "id": 7, "method": "tools/call", "params": {"name": "list-jobs"}});
+    let (line, native) = (line.to_string(), native.to_string());
+    let once = |process: &mut Process, line: &str| -> Result<f64> {
+        let start = Instant::now();
+        process.send(line)?;
+        process.line()?;
+        Ok(start.elapsed().as_secs_f64())
+    };
+    let first = sample(SPAWNS, || {
+        let mut process = Process::start(bridge())?;
+        process.open()?;
+        once(&mut process, &line)
+    })?;
+    let mut process = Process::start(bridge())?;
+    process.open()?;
+    for _ in 0..20 {
+        once(&mut process, &line)?;
+    }
+    let (mut pooled, mut floor) = (Vec::new(), Vec::new());
+    for _ in 0..ROUND_TRIPS {
+        pooled.push(once(&mut process, &line)?);
+        floor.push(once(&mut process, &native)?);
+    }
+    let (pooled, floor) = (Samples(pooled).sorted(), Samples(floor).sorted());
+    print(
+        "handler on the host, pooled worker, median",
+        &time(pooled.median()),
+        &format!("{} a tool written in Rust", time(floor.median())),
+        &format!("{:.1}", pooled.median() / floor.median()),
+    );
+    print(
+        "handler on the host, first call, median",
+        &time(first.median()),
+        "",
+        "",
+    );
     Ok(())
 }
 
@@ -210,19 +293,22 @@ fn many_links(runtime: &Runtime, count: u64) -> Result<()> {
         "",
     );
     let probe = json!({"jsonrpc": "2.0", "id": 9, "method": "tools/call", "params": {"name": "probe-computers"}}).to_string();
-    let mut lines = 0;
     let probes = sample(PROBES, || {
         let start = Instant::now();
         process.send(&probe)?;
         let reply = process.line()?;
         let elapsed = start.elapsed().as_secs_f64();
-        lines = reply.matches("pong from").count();
+        let answered = reply.matches("pong from").count() as u64;
+        if answered != count {
+            let shown: String = reply.chars().take(300).collect();
+            return Err(format!("{answered} of {count} computers answered: {shown}").into());
+        }
         Ok(elapsed)
     })?;
     print(
         &format!("probe-computers, {count} linked"),
         &format!("{} median", time(probes.median())),
-        &format!("{lines} answered"),
+        "all answered",
         "",
     );
     Ok(())

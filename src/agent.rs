@@ -25,6 +25,7 @@ const MODULES: &[(&str, &str)] = modules![
     "environment",
     "game",
     "guard",
+    "handlers",
     "identity",
     "incoming",
     "job",

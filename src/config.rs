@@ -1,20 +1,30 @@
 //! Settings: flags over environment over configuration file over defaults, in one typed struct.
 
+mod sources;
+
 use std::{
-    collections::BTreeMap,
+    collections::BTreeSet,
     fmt,
     path::{Path, PathBuf},
     time::Duration,
 };
 
 use subtle::ConstantTimeEq;
-use thiserror::Error;
+
+pub use sources::ConfigError;
+use sources::{Given, Setting, Sources};
 
 /// The link port's default TCP port, the one existing agents dial.
 pub const DEFAULT_LINK_PORT: u16 = 3001;
 
+/// The default TCP port of MCP over HTTP.
+pub const DEFAULT_MCP_PORT: u16 = 3000;
+
 /// The name of the configuration file inside the configuration folder.
 pub const CONFIG_FILE: &str = "config.toml";
+
+/// The name of the user's folder of tools inside the configuration folder.
+pub const TOOLS_FOLDER: &str = "tools";
 
 /// Everything a person can set, after all sources were read.
 #[derive(Debug, Clone)]
@@ -23,8 +33,25 @@ pub struct Config {
     pub link: LinkConfig,
     /// How long `probe-computers` waits for a computer's answer.
     pub probe_timeout: Duration,
+    /// Which tools there are.
+    pub tools: ToolsConfig,
     /// Whether the MCP servers that are configured on this machine are managed and offered.
     pub upstream: bool,
+}
+
+/// Settings of tools.
+#[derive(Debug, Clone, Default, PartialEq, Eq)]
+pub struct ToolsConfig {
+    /// The user's own folder of tools, which need not be there.
+    pub own_folder: Option<PathBuf>,
+    /// Further folders of tools, which have to be there.
+    pub folders: Vec<PathBuf>,
+    /// The only sets of tools there are to be, if any were chosen.
+    pub sets: Option<BTreeSet<String>>,
+    /// The only tools there are to be beside those sets, if any were chosen.
+    pub names: Option<BTreeSet<String>>,
+    /// Whether only tools that promise to change nothing may be called.
+    pub read_only: bool,
 }
 
 /// Settings of the link port.
@@ -35,16 +62,28 @@ pub struct LinkConfig {
     /// The TCP port to listen on; 0 means any free one.
     pub port: u16,
     /// What every agent must show in its hello, if anything.
-    pub token: Option<LinkToken>,
+    pub token: Option<Token>,
     /// Names by which this machine is reached, accepted in a Host header beside IP addresses and `localhost`.
     pub names: Vec<String>,
 }
 
-/// The shared secret between the bridge and its agents. Its `Debug` form hides it.
-#[derive(Clone)]
-pub struct LinkToken(String);
+/// Where MCP is served over HTTP. Only `mcp-bridge serve` reads it: these variables are other programs' too, and what
+/// they mean by them must not keep a bridge on standard input from starting.
+#[derive(Debug, Clone)]
+pub struct McpConfig {
+    /// The address or host name to listen on.
+    pub host: String,
+    /// The TCP port to listen on; 0 means any free one.
+    pub port: u16,
+    /// What every client must show, if anything.
+    pub token: Option<Token>,
+}
 
-impl LinkToken {
+/// A secret shared with whoever may come in. Its `Debug` form hides it.
+#[derive(Clone)]
+pub struct Token(String);
+
+impl Token {
     /// A token made of this text.
     pub fn new(text: impl Into<String>) -> Self {
         Self(text.into())
@@ -56,9 +95,9 @@ impl LinkToken {
     }
 }
 
-impl fmt::Debug for LinkToken {
+impl fmt::Debug for Token {
     fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
-        f.write_str("LinkToken(…)")
+        f.write_str("Token(…)")
     }
 }
 
@@ -102,6 +141,21 @@ impl Folders {
     pub fn config_file(&self) -> Option<PathBuf> {
         self.config.as_ref().map(|folder| folder.join(CONFIG_FILE))
     }
+
+    /// The configuration file and what it says, which is nothing if there is none.
+    fn configuration(&self) -> Result<(PathBuf, String), ConfigError> {
+        let Some(file) = self.config_file() else {
+            return Ok((PathBuf::from(CONFIG_FILE), String::new()));
+        };
+        match std::fs::read_to_string(&file) {
+            Ok(text) => Ok((file, text)),
+            Err(error) if error.kind() == std::io::ErrorKind::NotFound => Ok((file, String::new())),
+            Err(error) => Err(ConfigError::File {
+                problem: format!("can't be read: {error}"),
+                file,
+            }),
+        }
+    }
 }
 
 /// What was given on the command line, as text; each wins over every other source.
@@ -119,13 +173,18 @@ pub struct Flags {
     pub probe_timeout_ms: Option<String>,
     /// `--upstream`
     pub upstream: Option<String>,
-}
-
-/// One setting under its three names.
-struct Setting {
-    flag: &'static str,
-    variable: &'static str,
-    key: &'static str,
+    /// `--mcp-host`
+    pub mcp_host: Option<String>,
+    /// `--mcp-port`
+    pub mcp_port: Option<String>,
+    /// `--mcp-token`
+    pub mcp_token: Option<String>,
+    /// `--tools`, as often as it was given
+    pub tools: Vec<String>,
+    /// `--toolsets`
+    pub toolsets: Option<String>,
+    /// `--read-only`
+    pub read_only: bool,
 }
 
 const LINK_HOST: Setting = Setting {
@@ -153,45 +212,57 @@ const PROBE_TIMEOUT: Setting = Setting {
     variable: "CC_PROBE_TIMEOUT_MS",
     key: "probe_timeout_ms",
 };
+
 const UPSTREAM: Setting = Setting {
     flag: "--upstream",
     variable: "MCP_UPSTREAM",
     key: "upstream",
 };
+const MCP_HOST: Setting = Setting {
+    flag: "--mcp-host",
+    variable: "MCP_HOST",
+    key: "mcp_host",
+};
+const MCP_PORT: Setting = Setting {
+    flag: "--mcp-port",
+    variable: "MCP_PORT",
+    key: "mcp_port",
+};
+const MCP_TOKEN: Setting = Setting {
+    flag: "--mcp-token",
+    variable: "MCP_TOKEN",
+    key: "mcp_token",
+};
+const TOOLS: Setting = Setting {
+    flag: "--tools",
+    variable: "MCP_BRIDGE_TOOLS",
+    key: "tools",
+};
+const TOOLSETS: Setting = Setting {
+    flag: "--toolsets",
+    variable: "MCP_BRIDGE_TOOLSETS",
+    key: "toolsets",
+};
+const READ_ONLY: Setting = Setting {
+    flag: "--read-only",
+    variable: "MCP_BRIDGE_READ_ONLY",
+    key: "read_only",
+};
 
-const SETTINGS: [&Setting; 6] = [
+const SETTINGS: [&Setting; 12] = [
     &LINK_HOST,
     &LINK_PORT,
     &LINK_TOKEN,
     &LINK_NAMES,
     &PROBE_TIMEOUT,
     &UPSTREAM,
+    &TOOLS,
+    &TOOLSETS,
+    &READ_ONLY,
+    &MCP_HOST,
+    &MCP_PORT,
+    &MCP_TOKEN,
 ];
-
-/// Why the settings can't be used. Each message names the source of the value.
-#[derive(Debug, Error, PartialEq)]
-pub enum ConfigError {
-    /// A value that does not fit its setting.
-    #[error(
-        "{source_name} is `{value}`, but must be {expected}. Correct it there, or take it out to use the default."
-    )]
-    Value {
-        /// Where the value stands, in the user's words.
-        source_name: String,
-        /// The value as given.
-        value: String,
-        /// What would be accepted.
-        expected: String,
-    },
-    /// The configuration file is no TOML, or says something that no setting is called.
-    #[error("the configuration file {}: {problem}", file.display())]
-    File {
-        /// The file.
-        file: PathBuf,
-        /// What is wrong, with the line.
-        problem: String,
-    },
-}
 
 impl Config {
     /// Reads all sources: `flags`, the environment through `variable`, and the configuration file if there is one.
@@ -203,22 +274,13 @@ impl Config {
         variable: impl Fn(&str) -> Option<String>,
         folders: &Folders,
     ) -> Result<Self, ConfigError> {
-        let file = folders.config_file();
-        let text = match &file {
-            Some(path) => match std::fs::read_to_string(path) {
-                Ok(text) => text,
-                Err(error) if error.kind() == std::io::ErrorKind::NotFound => String::new(),
-                Err(error) => {
-                    return Err(ConfigError::File {
-                        file: path.clone(),
-                        problem: format!("can't be read: {error}"),
-                    });
-                }
-            },
-            None => String::new(),
-        };
-        let file = file.unwrap_or_else(|| PathBuf::from(CONFIG_FILE));
-        Self::resolve(flags, variable, &file, &text)
+        let (file, text) = folders.configuration()?;
+        let mut config = Self::resolve(flags, variable, &file, &text)?;
+        config.tools.own_folder = folders
+            .config
+            .as_ref()
+            .map(|folder| folder.join(TOOLS_FOLDER));
+        Ok(config)
     }
 
     /// As [`Config::load`], with the configuration file's text at hand.
@@ -231,50 +293,21 @@ impl Config {
         file: &Path,
         text: &str,
     ) -> Result<Self, ConfigError> {
-        let keys = read_file(file, text)?;
-        let pick = |setting: &Setting, flag: &Option<String>| -> Option<Given> {
-            if let Some(value) = flag {
-                return Some(Given {
-                    value: value.clone(),
-                    source: format!("the flag {}", setting.flag),
-                });
-            }
-            // A client's configuration form leaves an empty variable for what was not filled in.
-            if let Some(value) = variable(setting.variable).filter(|value| !value.is_empty()) {
-                return Some(Given {
-                    value,
-                    source: format!("the environment variable {}", setting.variable),
-                });
-            }
-            keys.get(setting.key).map(|(value, line)| Given {
-                value: value.clone(),
-                source: format!("`{}` (line {line} of {})", setting.key, file.display()),
-            })
-        };
-
-        let host = match pick(&LINK_HOST, &flags.link_host) {
-            Some(given) => match given.value.trim_matches(['[', ']']) {
-                host if host.is_empty() || host.contains(char::is_whitespace) => {
-                    return Err(given.refused(
-                        "an IP address or a host name of this machine, such as 0.0.0.0 or 127.0.0.1",
-                    ));
-                }
-                host => host.to_owned(),
-            },
-            None => "0.0.0.0".to_owned(),
-        };
-        let port = match pick(&LINK_PORT, &flags.link_port) {
-            Some(given) => given.parse("a port number from 0 to 65535 (0 means any free one)")?,
-            None => DEFAULT_LINK_PORT,
-        };
-        let token = match pick(&LINK_TOKEN, &flags.link_token) {
+        let sources = Sources::read(&variable, file, text, &SETTINGS)?;
+        let host = host(sources.pick(&LINK_HOST, &flags.link_host), "0.0.0.0")?;
+        let port = port(
+            sources.pick(&LINK_PORT, &flags.link_port),
+            DEFAULT_LINK_PORT,
+        )?;
+        let token = match sources.pick(&LINK_TOKEN, &flags.link_token) {
             // An agent without a token would show this one, from anywhere.
             Some(given) if given.value.is_empty() => {
                 return Err(given.refused("a text of at least one character"));
             }
-            given => given.map(|given| LinkToken(given.value)),
+            given => given.map(|given| Token(given.value)),
         };
-        let names = pick(&LINK_NAMES, &flags.link_names)
+        let names = sources
+            .pick(&LINK_NAMES, &flags.link_names)
             .map(|given| {
                 given
                     .value
@@ -284,7 +317,7 @@ impl Config {
                     .collect()
             })
             .unwrap_or_default();
-        let probe_timeout = match pick(&PROBE_TIMEOUT, &flags.probe_timeout_ms) {
+        let probe_timeout = match sources.pick(&PROBE_TIMEOUT, &flags.probe_timeout_ms) {
             Some(given) => {
                 const EXPECTED: &str = "a number of milliseconds from 1 to 600000";
                 match given.parse::<u64>(EXPECTED)? {
@@ -294,7 +327,8 @@ impl Config {
             }
             None => Duration::from_secs(2),
         };
-        let upstream = match pick(&UPSTREAM, &flags.upstream) {
+        let tools = tools(&sources, flags)?;
+        let upstream = match sources.pick(&UPSTREAM, &flags.upstream) {
             Some(given) => match given.value.trim() {
                 "on" => true,
                 "off" => false,
@@ -310,78 +344,106 @@ impl Config {
                 names,
             },
             probe_timeout,
+            tools,
             upstream,
         })
     }
 }
 
-/// A value and where it came from.
-struct Given {
-    value: String,
-    source: String,
-}
-
-impl Given {
-    fn parse<T: std::str::FromStr>(&self, expected: &str) -> Result<T, ConfigError> {
-        self.value
-            .trim()
-            .parse()
-            .map_err(|_| self.refused(expected))
+impl McpConfig {
+    /// Reads all sources, as [`Config::load`].
+    ///
+    /// # Errors
+    /// As [`Config::load`].
+    pub fn load(
+        flags: &Flags,
+        variable: impl Fn(&str) -> Option<String>,
+        folders: &Folders,
+    ) -> Result<Self, ConfigError> {
+        let (file, text) = folders.configuration()?;
+        Self::resolve(flags, variable, &file, &text)
     }
 
-    fn refused(&self, expected: &str) -> ConfigError {
-        ConfigError::Value {
-            source_name: self.source.clone(),
-            value: self.value.clone(),
-            expected: expected.to_owned(),
-        }
-    }
-}
-
-/// The file's settings as text, each with its line.
-fn read_file(file: &Path, text: &str) -> Result<BTreeMap<String, (String, usize)>, ConfigError> {
-    type Table = BTreeMap<toml::Spanned<String>, toml::Spanned<toml::Value>>;
-    let refused = |problem: String| ConfigError::File {
-        file: file.to_path_buf(),
-        problem,
-    };
-    let line_at = |offset: usize| text.get(..offset).unwrap_or(text).matches('\n').count() + 1;
-
-    let table: Table = toml::from_str(text.trim_start_matches('\u{feff}')).map_err(|error| {
-        refused(format!(
-            "is not valid TOML. {}",
-            error.to_string().trim_end()
-        ))
-    })?;
-    let mut keys = BTreeMap::new();
-    for (key, value) in table {
-        let line = line_at(key.span().start);
-        let key = key.into_inner();
-        if !SETTINGS.iter().any(|setting| setting.key == key) {
-            let known: Vec<_> = SETTINGS.iter().map(|setting| setting.key).collect();
-            return Err(refused(format!(
-                "line {line}: there is no setting `{key}`; there are {}",
-                known.join(", ")
-            )));
-        }
-        let value = match value.into_inner() {
-            toml::Value::String(value) => value,
-            toml::Value::Integer(value) => value.to_string(),
-            toml::Value::Array(values) if values.iter().all(toml::Value::is_str) => values
-                .iter()
-                .filter_map(toml::Value::as_str)
-                .collect::<Vec<_>>()
-                .join(","),
-            other => {
-                return Err(refused(format!(
-                    "line {line}: `{key}` is a {}, but must be a text or a whole number",
-                    other.type_str()
-                )));
+    /// As [`McpConfig::load`], with the configuration file's text at hand.
+    ///
+    /// # Errors
+    /// As [`Config::load`].
+    pub fn resolve(
+        flags: &Flags,
+        variable: impl Fn(&str) -> Option<String>,
+        file: &Path,
+        text: &str,
+    ) -> Result<Self, ConfigError> {
+        let sources = Sources::read(&variable, file, text, &SETTINGS)?;
+        let token = match sources.pick(&MCP_TOKEN, &flags.mcp_token) {
+            // RFC 9110, section 11.2: what else there is has no place after `Bearer `.
+            Some(given) if !is_sendable(&given.value) => {
+                const EXPECTED: &str =
+                    "a text of letters, digits and signs of ASCII, without spaces";
+                return Err(given.concealed().refused(EXPECTED));
             }
+            given => given.map(|given| Token(given.value)),
         };
-        keys.insert(key, (value, line));
+        Ok(Self {
+            host: host(sources.pick(&MCP_HOST, &flags.mcp_host), "127.0.0.1")?,
+            port: port(sources.pick(&MCP_PORT, &flags.mcp_port), DEFAULT_MCP_PORT)?,
+            token,
+        })
     }
-    Ok(keys)
+}
+
+/// Whether a client can send this as a bearer token.
+fn is_sendable(token: &str) -> bool {
+    !token.is_empty() && token.bytes().all(|byte| byte.is_ascii_graphic())
+}
+
+fn host(given: Option<Given>, default: &str) -> Result<String, ConfigError> {
+    let Some(given) = given else {
+        return Ok(default.to_owned());
+    };
+    match given.value.trim_matches(['[', ']']) {
+        host if host.is_empty() || host.contains(char::is_whitespace) => Err(given
+            .refused("an IP address or a host name of this machine, such as 0.0.0.0 or 127.0.0.1")),
+        host => Ok(host.to_owned()),
+    }
+}
+
+fn tools(sources: &Sources<'_>, flags: &Flags) -> Result<ToolsConfig, ConfigError> {
+    let mut tools = ToolsConfig::default();
+    let given = (!flags.tools.is_empty()).then(|| flags.tools.join(","));
+    if let Some(given) = sources.pick(&TOOLS, &given) {
+        for word in given.list() {
+            let path = given.path(&word);
+            // What has a slash in it, or is a folder that exists, is no name.
+            if word.contains(['/', '\\']) || word.starts_with('.') || path.is_dir() {
+                let path = std::path::absolute(&path).unwrap_or(path);
+                tools.folders.push(path);
+            } else if word
+                .chars()
+                .all(|c| c.is_ascii_alphanumeric() || matches!(c, '_' | '-'))
+            {
+                tools.names.get_or_insert_default().insert(word);
+            } else {
+                return Err(given.refused(
+                    "folders of tools (with a slash in them) and names of tools, with commas between",
+                ));
+            }
+        }
+    }
+    tools.sets = sources
+        .pick(&TOOLSETS, &flags.toolsets)
+        .map(|given| given.list().collect());
+    let read_only = flags.read_only.then(|| "true".to_owned());
+    if let Some(given) = sources.pick(&READ_ONLY, &read_only) {
+        tools.read_only = given.parse("true or false")?;
+    }
+    Ok(tools)
+}
+
+fn port(given: Option<Given>, default: u16) -> Result<u16, ConfigError> {
+    given.map_or(Ok(default), |given| {
+        given.parse("a port number from 0 to 65535 (0 means any free one)")
+    })
 }
 
 #[cfg(test)]
@@ -431,6 +493,72 @@ mod tests {
             ("10.0.0.2", 3)
         );
         assert_eq!(config.probe_timeout, Duration::from_millis(50));
+    }
+
+    #[test]
+    fn tools_are_folders_and_names() {
+        let file = "tools = [\"./more\", \"greet\", \"echo\"]\ntoolsets = \"core, files\"\nread_only = true";
+        let tools = resolve(Flags::default(), &[], file).unwrap().tools;
+        assert!(tools.folders[0].is_absolute() && tools.folders[0].ends_with("more"));
+        let words = |words: &[&str]| Some(words.iter().map(|word| (*word).to_owned()).collect());
+        assert_eq!(tools.names, words(&["echo", "greet"]));
+        assert_eq!(tools.sets, words(&["core", "files"]));
+        assert!(tools.read_only);
+
+        let flags = Flags {
+            tools: vec!["a/b".into(), "greet".into()],
+            ..Flags::default()
+        };
+        let tools = resolve(flags, &[("MCP_BRIDGE_READ_ONLY", "false")], file)
+            .unwrap()
+            .tools;
+        assert_eq!((tools.folders.len(), tools.names), (1, words(&["greet"])));
+        assert!(!tools.read_only);
+        for (file, key) in [
+            ("tools = \"what?\"", "tools"),
+            ("read_only = \"perhaps\"", "read_only"),
+        ] {
+            let error = resolve(Flags::default(), &[], file)
+                .unwrap_err()
+                .to_string();
+            assert!(error.contains(&format!("`{key}` (line 1")), "{error}");
+        }
+    }
+
+    fn resolve_mcp(flags: Flags, file: &str) -> Result<McpConfig, ConfigError> {
+        McpConfig::resolve(&flags, |_| None, Path::new("config.toml"), file)
+    }
+
+    #[test]
+    fn mcp_over_http_is_for_this_machine_unless_told_otherwise() {
+        let config = resolve_mcp(Flags::default(), "").unwrap();
+        assert_eq!((config.host.as_str(), config.port), ("127.0.0.1", 3000));
+        assert!(config.token.is_none());
+        let file = "mcp_host = \"::\"\nmcp_port = 0\nmcp_token = \"t0k/en+=\"";
+        let flags = Flags {
+            mcp_host: Some("[::1]".into()),
+            ..Flags::default()
+        };
+        let config = resolve_mcp(flags, file).unwrap();
+        assert_eq!((config.host.as_str(), config.port), ("::1", 0));
+        assert!(config.token.unwrap().matches("t0k/en+="));
+    }
+
+    #[test]
+    fn a_token_that_no_client_could_send_is_refused() {
+        for token in ["", "two words", "schlüssel"] {
+            let problem = resolve_mcp(Flags::default(), &format!("mcp_token = \"{token}\""))
+                .unwrap_err()
+                .to_string();
+            assert!(problem.contains("`mcp_token` (line 1"), "{problem}");
+            assert!(token.is_empty() || !problem.contains(token), "{problem}");
+        }
+    }
+
+    #[test]
+    fn what_others_mean_by_a_variable_of_mcp_keeps_no_client_from_its_bridge() {
+        let variables = [("MCP_PORT", "auto"), ("MCP_TOKEN", "two words")];
+        resolve(Flags::default(), &variables, "").unwrap();
     }
 
     #[test]
@@ -523,7 +651,7 @@ mod tests {
 
     #[test]
     fn a_token_matches_itself_only_and_hides_in_debug_output() {
-        let token = LinkToken::new("s3cret");
+        let token = Token::new("s3cret");
         assert!(token.matches("s3cret"));
         assert!(!token.matches("s3cres") && !token.matches("s3cret ") && !token.matches(""));
         assert!(!format!("{token:?}").contains("s3cret"));

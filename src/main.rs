@@ -1,12 +1,13 @@
 //! Parses the command line and starts a command; nothing else.
 
-use std::process::ExitCode;
+use std::{path::PathBuf, process::ExitCode};
 
 use clap::{Args, Parser, Subcommand};
 use mcp_bridge::{
     commands::{self, simulate::Simulation},
     config::{Flags, Folders},
     simulator::{Kind, Version},
+    tools::host::worker,
 };
 
 /// Lets an MCP client see and program the ComputerCraft computers of a Minecraft world.
@@ -14,7 +15,7 @@ use mcp_bridge::{
 /// Without a command it serves MCP on standard input and output, as MCP clients (Claude Desktop, Claude Code,
 /// opencode, MCP Inspector) start it, and opens the link port that computers in the game connect to.
 #[derive(Parser)]
-#[command(name = "mcp-bridge", version, after_help = AFTER_HELP)]
+#[command(name = "mcp-bridge", version, after_help = AFTER_HELP, args_conflicts_with_subcommands = true)]
 struct CommandLine {
     #[command(subcommand)]
     command: Option<Command>,
@@ -33,11 +34,30 @@ MCP_BRIDGE_LOG sets what is logged (such as debug); MCP_BRIDGE_CONFIG_DIR and MC
 
 #[derive(Subcommand)]
 enum Command {
+    /// Keep computers linked while no client is open, and serve MCP over HTTP
+    Serve(Serve),
+
     /// Show the main job, step by step, without the game: a client, a bridge and two simulated computers
     Demo,
 
     /// Run computers without the game, which link to a bridge as real ones do
     Simulate(Simulate),
+
+    /// Show who holds the link port, how many bridges share it, and how many computers are linked
+    Status {
+        #[command(flatten)]
+        settings: Settings,
+    },
+
+    /// Write, check and try tools of your own
+    Tools {
+        #[command(subcommand)]
+        command: ToolsCommand,
+    },
+
+    /// Run Lua handlers for the bridge that started this process
+    #[command(hide = true)]
+    Worker,
 
     /// Show where the log is, and its last lines
     Logs {
@@ -93,6 +113,90 @@ enum Upstream {
         #[arg(short = 'n', long, default_value_t = 40)]
         lines: usize,
     },
+}
+
+#[derive(Subcommand)]
+enum ToolsCommand {
+    /// List the tools, prompts and resources there are
+    List {
+        #[command(flatten)]
+        settings: ToolSettings,
+    },
+
+    /// Check a folder of tools, or all that are set, and say what is wrong in which file and line
+    Check {
+        /// The folder
+        folder: Option<PathBuf>,
+
+        #[command(flatten)]
+        settings: ToolSettings,
+    },
+
+    /// Write a new tool to begin with
+    New {
+        /// Its name
+        name: String,
+
+        /// The folder of tools to write it into [default: the one in the configuration folder]
+        #[arg(long, value_name = "DIR")]
+        folder: Option<PathBuf>,
+
+        /// Make it one that runs on a computer in the game
+        #[arg(long)]
+        computer: bool,
+    },
+
+    /// Run a tool as a client would, and print what comes back
+    Run {
+        /// Its name
+        name: String,
+
+        /// Its arguments, as a JSON object
+        #[arg(long, value_name = "JSON", default_value = "{}")]
+        args: String,
+
+        #[command(flatten)]
+        settings: Settings,
+    },
+}
+
+#[derive(Args)]
+struct ToolSettings {
+    /// Folders of your own tools, or the names of the only tools there are to be; more than once, or with commas between
+    /// [env: MCP_BRIDGE_TOOLS]
+    #[arg(long, value_name = "DIR|NAMES")]
+    tools: Vec<String>,
+
+    /// The only sets of tools there are to be, with commas between, such as core,custom; all means every one
+    /// [env: MCP_BRIDGE_TOOLSETS]
+    #[arg(long, value_name = "SETS")]
+    toolsets: Option<String>,
+
+    /// Allow only tools that promise to change nothing [env: MCP_BRIDGE_READ_ONLY]
+    #[arg(long)]
+    read_only: bool,
+}
+
+#[derive(Args)]
+struct Serve {
+    /// Address to serve MCP at; others than this machine's own need a token [env: MCP_HOST] [default: 127.0.0.1]
+    #[arg(long, value_name = "ADDRESS")]
+    mcp_host: Option<String>,
+
+    /// Port to serve MCP at; 0 means any free one [env: MCP_PORT] [default: 3000]
+    #[arg(long, value_name = "PORT")]
+    mcp_port: Option<String>,
+
+    /// Token that every client must show [env: MCP_TOKEN]
+    #[arg(long, value_name = "TOKEN")]
+    mcp_token: Option<String>,
+
+    /// Print the port that MCP is served at, as soon as it is
+    #[arg(long)]
+    print_port: bool,
+
+    #[command(flatten)]
+    settings: Settings,
 }
 
 #[derive(Args)]
@@ -170,6 +274,9 @@ struct Settings {
     /// Whether to manage the MCP servers configured on this machine and offer their tools: on or off [env: MCP_UPSTREAM] [default: on]
     #[arg(long, value_name = "ON_OFF")]
     upstream: Option<String>,
+
+    #[command(flatten)]
+    tools: ToolSettings,
 }
 
 impl From<Settings> for Flags {
@@ -181,6 +288,29 @@ impl From<Settings> for Flags {
             link_names: settings.link_names,
             probe_timeout_ms: settings.probe_timeout_ms,
             upstream: settings.upstream,
+            ..settings.tools.into()
+        }
+    }
+}
+
+impl From<ToolSettings> for Flags {
+    fn from(settings: ToolSettings) -> Self {
+        Self {
+            tools: settings.tools,
+            toolsets: settings.toolsets,
+            read_only: settings.read_only,
+            ..Self::default()
+        }
+    }
+}
+
+impl From<Serve> for Flags {
+    fn from(line: Serve) -> Self {
+        Self {
+            mcp_host: line.mcp_host,
+            mcp_port: line.mcp_port,
+            mcp_token: line.mcp_token,
+            ..line.settings.into()
         }
     }
 }
@@ -189,9 +319,31 @@ fn main() -> ExitCode {
     let line = CommandLine::parse();
     let folders = Folders::from_environment(|name| std::env::var(name).ok());
     match line.command {
+        None => commands::stdio::run(&line.settings.into(), &folders),
+        Some(Command::Serve(line)) => {
+            let print_port = line.print_port;
+            commands::serve::run(&line.into(), &folders, print_port)
+        }
         Some(Command::Demo) => commands::demo::run(),
-        None => commands::serve::run(&line.settings.into(), &folders),
+        Some(Command::Tools { command }) => match command {
+            ToolsCommand::List { settings } => commands::tools::list(&settings.into(), &folders),
+            ToolsCommand::Check { folder, settings } => {
+                commands::tools::check(folder, &settings.into(), &folders)
+            }
+            ToolsCommand::New {
+                name,
+                folder,
+                computer,
+            } => commands::tools::new(&name, folder, computer, &folders),
+            ToolsCommand::Run {
+                name,
+                args,
+                settings,
+            } => commands::tools::run(&name, &args, &settings.into(), &folders),
+        },
+        Some(Command::Worker) => worker::run(),
         Some(Command::Simulate(line)) => commands::simulate::run(&line.into()),
+        Some(Command::Status { settings }) => commands::status::run(&settings.into(), &folders),
         Some(Command::Logs { lines }) => commands::logs::run(&folders, lines),
         Some(Command::Upstream { what }) => match what {
             Upstream::List => commands::upstream::list(&folders),

@@ -391,7 +391,7 @@ async fn a_bridge_that_is_killed_leaves_its_jobs_to_the_next_one() {
     );
     let running = listed
         .lines()
-        .find(|line| line.contains("running"))
+        .find(|line| line.contains("running") && line.contains("'long "))
         .unwrap_or_else(|| panic!("{listed}"));
     let id = running.split(' ').next().unwrap();
     let seen = second

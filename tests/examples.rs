@@ -4,10 +4,10 @@ mod common;
 
 use std::{collections::BTreeMap, fs, path::Path};
 
-use common::bridge::Bridge;
+use common::{bridge::Bridge, served::Served};
 use mcp_bridge::{
     agent,
-    config::{Config, DEFAULT_LINK_PORT, Flags},
+    config::{Config, DEFAULT_LINK_PORT, DEFAULT_MCP_PORT, Flags, McpConfig},
     simulator::{Computer, ComputerOptions, Kind},
 };
 use mlua::Lua;
@@ -131,8 +131,140 @@ fn what_client_configurations_set_is_a_setting_and_its_default() {
     assert_eq!(set, 2);
 }
 
-fn config_of(text: &str) -> Config {
-    Config::resolve(&Flags::default(), |_| None, Path::new("config.toml"), text).unwrap()
+/// What a service manager does with each of its files: the command with its arguments, and the environment.
+#[cfg(unix)]
+fn services() -> [(&'static str, Vec<String>, BTreeMap<String, String>); 2] {
+    let unit = example("mcp-bridge.service");
+    let command = unit
+        .lines()
+        .find_map(|line| line.strip_prefix("ExecStart="));
+    let command = command.unwrap().split(' ').map(str::to_owned).collect();
+    // What is suggested there is tried too.
+    let variables = unit
+        .lines()
+        .find_map(|line| line.strip_prefix("#Environment="));
+    let variables = variables.unwrap().split(' ').map(|variable| {
+        let (name, value) = variable.split_once('=').unwrap();
+        (name.to_owned(), value.to_owned())
+    });
+
+    let plist = property_list("mcp-bridge.plist");
+    let arguments = serde_json::from_value(plist["ProgramArguments"].clone()).unwrap();
+    let environment = serde_json::from_value(plist["EnvironmentVariables"].clone()).unwrap();
+    [
+        ("mcp-bridge.service", command, variables.collect()),
+        ("mcp-bridge.plist", arguments, environment),
+    ]
+}
+
+/// A property list, read by Python's own reader.
+#[cfg(unix)]
+fn property_list(name: &str) -> Value {
+    let read =
+        "import json, plistlib, sys; print(json.dumps(plistlib.load(open(sys.argv[1], 'rb'))))";
+    let file = Path::new(env!("CARGO_MANIFEST_DIR"))
+        .join("examples")
+        .join(name);
+    let output = std::process::Command::new("python3")
+        .args(["-c", read])
+        .arg(file)
+        .output()
+        .expect("Python 3 reads the property list");
+    let problem = String::from_utf8_lossy(&output.stderr);
+    assert!(output.status.success(), "{name}: {problem}");
+    serde_json::from_slice(&output.stdout).unwrap()
+}
+
+#[tokio::test]
+#[cfg(unix)]
+async fn the_command_of_every_service_starts_a_bridge_that_serves_over_http() {
+    for (name, command, variables) in services() {
+        let (program, arguments) = command.split_first().unwrap();
+        assert!(
+            [
+                "%h/.local/bin/mcp-bridge",
+                "/Users/YOU/.local/bin/mcp-bridge"
+            ]
+            .contains(&program.as_str()),
+            "{name} does not start what install.sh installs: {program}"
+        );
+        for (variable, value) in &variables {
+            let given = |name: &str| (name == variable).then(|| value.clone());
+            let file = Path::new("config.toml");
+            let link = Config::resolve(&Flags::default(), given, file, "").unwrap();
+            let mcp = McpConfig::resolve(&Flags::default(), given, file, "").unwrap();
+            assert_eq!(
+                (link.link.port, mcp.port),
+                (DEFAULT_LINK_PORT, DEFAULT_MCP_PORT),
+                "{name}: {variable}"
+            );
+        }
+        assert_eq!(variables.len(), 2, "{name}");
+        let bridge = Served::start_with(|command| {
+            // `serve` is there already.
+            command.args(&arguments[1..]);
+        })
+        .await;
+        assert_eq!(arguments[0], "serve", "{name}");
+        bridge.client("2025-11-25").await;
+    }
+}
+
+#[test]
+#[cfg(unix)]
+fn launchd_starts_its_service_at_login_and_again_when_it_fails() {
+    let plist = property_list("mcp-bridge.plist");
+    assert_eq!(plist["Label"], "mcp-bridge");
+    assert_eq!(plist["RunAtLoad"], true);
+    assert_eq!(plist["KeepAlive"]["SuccessfulExit"], false);
+}
+
+#[test]
+#[cfg(target_os = "linux")]
+fn systemd_finds_nothing_wrong_with_its_unit() {
+    let unit = example("mcp-bridge.service");
+    for section in ["[Unit]", "[Service]", "[Install]"] {
+        assert_eq!(unit.matches(section).count(), 1, "{section}");
+    }
+    // It looks whether the program is there.
+    let folder = tempfile::tempdir().unwrap();
+    let file = folder.path().join("mcp-bridge.service");
+    let here = env!("CARGO_BIN_EXE_mcp-bridge");
+    fs::write(&file, unit.replace("%h/.local/bin/mcp-bridge", here)).unwrap();
+    let verified = std::process::Command::new("systemd-analyze")
+        .args(["verify", "--user", "--man=no", "--recursive-errors=no"])
+        .arg(&file)
+        .env("XDG_RUNTIME_DIR", folder.path())
+        .output();
+    match verified {
+        Ok(output) => {
+            let problem = String::from_utf8_lossy(&output.stderr);
+            assert!(
+                output.status.success() && problem.is_empty(),
+                "{}: {problem}",
+                output.status
+            );
+        }
+        // Not every Linux has systemd; the checks above and the start of its command hold anywhere.
+        Err(error) => assert_eq!(error.kind(), std::io::ErrorKind::NotFound, "{error}"),
+    }
+}
+
+#[test]
+fn the_address_in_opencodes_configuration_is_the_default_one() {
+    let config: Value = serde_json::from_str(&example("opencode-remote.json")).unwrap();
+    let entry = &config["mcp"]["computercraft"];
+    assert_eq!(entry["type"], "remote");
+    let url = format!("http://127.0.0.1:{DEFAULT_MCP_PORT}/mcp");
+    assert_eq!(entry["url"], url.as_str());
+}
+
+fn config_of(text: &str) -> (Config, McpConfig) {
+    let file = Path::new("config.toml");
+    (
+        Config::resolve(&Flags::default(), |_| None, file, text).unwrap(),
+        McpConfig::resolve(&Flags::default(), |_| None, file, text).unwrap(),
+    )
 }
 
 #[test]
@@ -144,8 +276,15 @@ fn the_configuration_file_shows_the_defaults() {
 #[test]
 fn the_configuration_file_has_every_setting() {
     // Settings without a default have a `#` before their example.
-    let text = example("config.toml").replace("\n#link", "\nlink");
-    let config = config_of(&text);
+    let text = example("config.toml")
+        .replace("\n#link", "\nlink")
+        .replace("\n#tool", "\ntool")
+        .replace("\n#mcp", "\nmcp");
+    let (config, mcp) = config_of(&text);
+    assert!(
+        mcp.token
+            .is_some_and(|token| token.matches("another-long-random-text"))
+    );
     assert!(
         config
             .link
@@ -153,6 +292,7 @@ fn the_configuration_file_has_every_setting() {
             .is_some_and(|token| token.matches("a-long-random-text"))
     );
     assert_eq!(config.link.names, ["bridge.example.org"]);
+    assert!(config.tools.folders[0].ends_with("more-tools") && config.tools.sets.is_some());
 
     let keys: toml::Table = toml::from_str(&text).unwrap();
     let unknown = Config::resolve(

@@ -2,39 +2,17 @@
 
 mod common;
 
-use std::net::SocketAddr;
-
 use common::{
     bridge::Bridge,
     computer::{Computer, Event, version_1_agent},
-    soon,
+    health, http, soon,
 };
-use serde_json::{Value, json};
+use serde_json::json;
 use tokio::{
     io::{AsyncReadExt, AsyncWriteExt},
     net::{TcpListener, TcpStream},
 };
 use tokio_tungstenite::tungstenite::Error;
-
-/// A plain HTTP request, and the whole answer.
-async fn http(port: SocketAddr, head: &str) -> String {
-    let mut stream = TcpStream::connect(port).await.unwrap();
-    stream
-        .write_all(format!("{head}\r\nConnection: close\r\n\r\n").as_bytes())
-        .await
-        .unwrap();
-    let mut answer = String::new();
-    soon("an HTTP answer", stream.read_to_string(&mut answer))
-        .await
-        .unwrap();
-    answer
-}
-
-async fn health(port: SocketAddr) -> Value {
-    let answer = http(port, "GET /health HTTP/1.1\r\nHost: localhost").await;
-    assert!(answer.starts_with("HTTP/1.1 200"), "{answer}");
-    serde_json::from_str(answer.split("\r\n\r\n").nth(1).unwrap()).unwrap()
-}
 
 #[tokio::test]
 async fn a_version_1_agent_works_with_the_bridge() {

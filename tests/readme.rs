@@ -165,7 +165,7 @@ fn every_example_is_shown_as_it_is_or_linked_to() {
         );
         shown.insert(name);
     }
-    assert_eq!(shown.len(), 6, "{shown:?}");
+    assert_eq!(shown.len(), 8, "{shown:?}");
     for file in files(&root().join("examples")) {
         let name = file
             .strip_prefix(root())
@@ -182,7 +182,7 @@ fn every_example_is_shown_as_it_is_or_linked_to() {
 
 #[test]
 fn every_command_and_flag_exists() {
-    let main = help(&[]);
+    let all_settings = help(&["serve"]);
     let mut commands = BTreeSet::new();
     for line in code() {
         let Some(arguments) = line.strip_prefix("mcp-bridge ") else {
@@ -190,7 +190,11 @@ fn every_command_and_flag_exists() {
         };
         let command = arguments.split(' ').next().unwrap();
         commands.insert(command.to_owned());
-        let all = help(&[command]);
+        let path: Vec<_> = match command {
+            "tools" => arguments.split(' ').take(2).collect(),
+            command => vec![command],
+        };
+        let all = help(&path);
         for flag in arguments.split(' ').filter(|word| word.starts_with("--")) {
             assert!(
                 all.contains(&format!("{flag} ")),
@@ -199,15 +203,19 @@ fn every_command_and_flag_exists() {
         }
     }
     assert!(
-        commands.contains("logs") && commands.contains("simulate"),
+        ["logs", "serve", "simulate"]
+            .iter()
+            .all(|command| commands.contains(*command)),
         "{commands:?}"
     );
-    for flag in code()
-        .iter()
-        .filter(|code| code.starts_with("--link") || code.starts_with("--probe"))
-    {
+    for flag in code().iter().filter(|code| {
+        ["--link", "--probe", "--mcp", "--tools", "--read"]
+            .iter()
+            .any(|start| code.starts_with(start))
+    }) {
+        let flag = flag.split(' ').next().unwrap();
         assert!(
-            main.contains(&format!("{flag} ")),
+            all_settings.contains(&format!("{flag} ")),
             "mcp-bridge has no {flag}"
         );
     }
@@ -215,7 +223,7 @@ fn every_command_and_flag_exists() {
 
 #[test]
 fn every_environment_variable_exists() {
-    let main = help(&[]);
+    let main = help(&[]) + &help(&["serve"]);
     let installer = fs::read_to_string(root().join("install.sh")).unwrap();
     let named = variables(README);
     assert!(named.len() >= 9, "{named:?}");
@@ -231,7 +239,7 @@ fn every_environment_variable_exists() {
 fn the_settings_table_has_every_setting_with_its_names_and_default() {
     let table = table("Setting");
     // `--link-host <ADDRESS> Address to listen on … [env: CC_LINK_HOST] [default: 0.0.0.0]`
-    let help = help(&[]);
+    let help = help(&["serve"]);
     let options = help.split_once(" Options: ").unwrap().1;
     let mut flags = 0;
     for option in options
@@ -395,6 +403,9 @@ fn blotted(text: &str) -> String {
                 let (_, after) = moment.split_once("ago").unwrap();
                 *part = format!("{before}{event}AGO{after}");
             }
+        }
+        if let Some((before, _)) = part.split_once("(process ") {
+            *part = format!("{before}(process ID) for SOME TIME");
         }
     }
     parts.join(", ").trim().to_owned()

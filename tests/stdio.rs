@@ -67,7 +67,7 @@ async fn the_stateless_revision_is_served_without_a_handshake() {
         "{discovered}"
     );
     let listed = bridge.request("tools/list", stateless(json!({}))).await;
-    assert_eq!(listed["result"]["tools"].as_array().unwrap().len(), 6);
+    assert_eq!(listed["result"]["tools"].as_array().unwrap().len(), 9);
     assert_eq!(listed["result"]["resultType"], "complete");
     let called = bridge
         .request("tools/call", stateless(json!({"name": "probe-computers"})))
@@ -91,12 +91,15 @@ async fn tools_are_listed_on_one_page_with_all_that_clients_ask_for() {
     assert_eq!(
         names,
         [
+            "call-tool",
             "cancel-job",
             "exec-lua",
+            "find-tools",
             "get-job",
             "list-computers",
             "list-jobs",
-            "probe-computers"
+            "probe-computers",
+            "run-script"
         ]
     );
     for tool in tools {
@@ -590,4 +593,16 @@ async fn free_port() -> std::net::SocketAddr {
         .unwrap()
         .local_addr()
         .unwrap()
+}
+
+#[tokio::test]
+async fn an_id_is_free_again_as_soon_as_its_answer_was_read() {
+    let mut bridge = Bridge::initialized().await;
+    for _ in 0..2_000 {
+        bridge
+            .send(&json!({"jsonrpc": "2.0", "id": "again", "method": "ping"}))
+            .await;
+        let reply = bridge.reply(&json!("again")).await;
+        assert!(reply["result"].is_object(), "{reply}");
+    }
 }

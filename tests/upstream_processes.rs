@@ -84,6 +84,8 @@ async fn with_helpers() -> (Place, Bridge, Vec<u32>, Vec<u32>) {
     place.write("config/mcp.json", &json!({ "mcpServers": servers }));
     let mut bridge = place.session().await;
     let groups = groups(&mut bridge, 2).await;
+    listed(&mut bridge, "good__echo").await;
+    listed(&mut bridge, "stubborn__echo").await;
     let mut pids: Vec<u32> = place
         .lines("helpers")
         .iter()

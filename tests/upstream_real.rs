@@ -2,8 +2,6 @@
 //! client: what a user's servers and client make of it.
 
 mod common;
-#[path = "common/installation.rs"]
-mod installation;
 
 use std::{
     path::{Path, PathBuf},
@@ -24,7 +22,7 @@ const CHECKS: usize = 15;
 struct Programs {
     /// Holds `node_modules`.
     node: PathBuf,
-    /// The programs of the Python environment.
+    /// A Python that has the servers from PyPI.
     python: PathBuf,
 }
 
@@ -33,8 +31,8 @@ async fn programs() -> &'static Programs {
     let pins = Path::new(env!("CARGO_MANIFEST_DIR")).join("tests/upstream");
     let programs = PROGRAMS.get_or_init(async || {
         Ok(Programs {
-            node: installation::from_npm(&pins).await?,
-            python: installation::from_pypi(&pins.join("requirements.txt")).await?,
+            node: common::registries::from_npm(&pins).await?,
+            python: common::registries::from_pypi(&pins.join("requirements.txt")).await?,
         })
     });
     programs
@@ -75,7 +73,7 @@ async fn real_servers_are_used_by_a_real_client_through_the_bridge() {
             "files": filesystem,
             "memory": memory,
             // Not by its own program, whose first line names the folder that it was installed in.
-            "time": { "command": programs.python.join("python"), "args": ["-m", "mcp_server_time"] },
+            "time": { "command": programs.python, "args": ["-m", "mcp_server_time"] },
         }}),
     );
     let mut conversation = Command::new("node");

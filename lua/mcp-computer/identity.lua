@@ -84,7 +84,7 @@ function identity.hello(options)
       height = height,
     },
     policy = "full",
-    capabilities = json.array({ "cancel", "output", "parts", "jobs", "exclusive" }),
+    capabilities = json.array({ "cancel", "output", "parts", "jobs", "exclusive", "handlers" }),
     maxMessage = identity.MAX_MESSAGE,
     token = options.token,
     jobs = json.array(options.jobs),

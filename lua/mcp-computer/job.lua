@@ -3,11 +3,12 @@
 local describe = require("mcp-computer.describe")
 local environment = require("mcp-computer.environment")
 local guard = require("mcp-computer.guard")
+local json = require("mcp-computer.json")
 
 local byte, find = string.byte, string.find
 local create, resume, running = coroutine.create, coroutine.resume, coroutine.running
 local status, yield = coroutine.status, coroutine.yield
-local load, next, pcall, rawequal, select = load, next, pcall, rawequal, select
+local error, load, next, pcall, rawequal, select = error, load, next, pcall, rawequal, select
 local setmetatable, type, xpcall = setmetatable, type, xpcall
 local unpack = table.unpack or unpack
 local term_current, term_redirect = term.current, term.redirect
@@ -16,7 +17,7 @@ local globals = _G
 local job = {}
 job.__index = job
 
--- How the code is called in its errors: `exec-lua:1: ...`.
+-- How code is called in its errors: `exec-lua:1: ...`. A handler has a name of its own.
 local CHUNK = "exec-lua"
 -- The first byte of compiled Lua, which is not accepted.
 local BINARY_MARK = 27
@@ -40,12 +41,28 @@ local function pack(...)
   return { n = select("#", ...), ... }
 end
 
--- An expression, or else statements; the statements' error counts.
-local function compile(code, env)
-  if byte(code, 1) == BINARY_MARK then return nil, CHUNK .. ":1: compiled Lua is not accepted" end
-  local chunk = load("return " .. code, "=" .. CHUNK, "t", env)
-  if chunk then return chunk end
-  return load(code, "=" .. CHUNK, "t", env)
+-- An expression, or else statements; the statements' error counts. A handler's source is statements.
+local function compile(self, env)
+  local code, name = self.code, self.chunk
+  if byte(code, 1) == BINARY_MARK then return nil, name .. ":1: compiled Lua is not accepted" end
+  local handler = self.setup.handler
+  if not handler or not handler.method then
+    local chunk = load("return " .. code, "=" .. name, "t", env)
+    if chunk then return chunk end
+  end
+  return load(code, "=" .. name, "t", env)
+end
+
+-- What of a handler is called: its source, or a function of the table that it returns.
+local function call_handler(self, chunk)
+  local handler = self.setup.handler
+  local arguments = handler.arguments
+  if not handler.method then return chunk(unpack(arguments, 1, arguments.n)) end
+  local exports = chunk()
+  if type(exports) ~= "table" or type(exports[handler.method]) ~= "function" then
+    error(self.chunk .. " must return a table with the function '" .. handler.method .. "'", 0)
+  end
+  return exports[handler.method](unpack(arguments, 1, arguments.n))
 end
 
 -- Globals that only some computers have, and what to say where they lack.
@@ -92,11 +109,20 @@ end
 
 -- Runs the code, and describes what comes of it.
 local function run(self, chunk)
-  local results = pack(xpcall(chunk, function(thrown)
-    local trace = guard.traceback(CHUNK)
+  local call = chunk
+  if self.setup.handler then
+    call = function() return call_handler(self, chunk) end
+  end
+  local results = pack(xpcall(call, function(thrown)
+    local trace = guard.traceback(self.chunk)
     return { thrown = thrown, traceback = trace }
   end))
-  if results[1] then return { ok = true, returns = describe.values(results, 2) } end
+  if results[1] then
+    if not self.setup.handler then return { ok = true, returns = describe.values(results, 2) } end
+    local values = json.array({})
+    for i = 2, results.n do values[i - 1] = results[i] == nil and json.null or results[i] end
+    return { ok = true, result = { values = values } }
+  end
   local caught = results[2]
   if type(caught) == "table" then return failure(self, describe.error_text(caught.thrown), caught.traceback) end
   -- The handler had no stack left to run on.
@@ -108,7 +134,7 @@ end
 -- What the job's coroutine runs: all that takes time, from compiling the code to writing the answer, so that it meets
 -- the same limits as the code.
 local function body(self, env)
-  local chunk, problem = compile(self.code, env)
+  local chunk, problem = compile(self, env)
   local outcome
   if chunk then
     outcome = run(self, chunk)
@@ -130,7 +156,8 @@ end
 -- @tparam string code
 -- @tparam table setup Its version's affairs:
 --   `output`: where what it prints goes; `answer(outcome, pause)`: writes its answer, calling `pause` now and then, or
---   nil; `request`: kept in the job; `owner`: likewise.
+--   nil; `request`: kept in the job; `owner`: likewise; `handler`: `{name, method, arguments}` if the code is that of
+--   a tool, whose values are returned as they are.
 -- @tparam table options `program` (see @{environment.new}); `clock()`: seconds; `on_halt(job, name)`: called before the
 --   computer halts.
 -- @treturn job
@@ -138,6 +165,7 @@ function job.new(id, code, setup, options)
   local self = setmetatable({
     id = id,
     code = code,
+    chunk = setup.handler and setup.handler.name or CHUNK,
     setup = setup,
     request = setup.request,
     owner = setup.owner,     -- to whom its answer goes

@@ -223,12 +223,13 @@ local function read_object(s, at, how, depth)
 end
 
 function read(s, at, how, depth)
-  if depth > MAX_DEPTH then return nil, "nested too deep" end
   how.count = how.count + 1
   if how.count % VALUES_WITHOUT_PAUSE == 0 then how.pause() end
   local mark = sub(s, at, at)
-  if mark == "{" then return read_object(s, at, how, depth + 1) end
-  if mark == "[" then return read_array(s, at, how, depth + 1) end
+  if mark == "{" or mark == "[" then
+    if depth >= MAX_DEPTH then return nil, "nested too deep" end
+    return (mark == "{" and read_object or read_array)(s, at, how, depth + 1)
+  end
   if mark == "\"" then return read_string(s, at, how) end
   if sub(s, at, at + 3) == "true" then return true, at + 4 end
   if sub(s, at, at + 4) == "false" then return false, at + 5 end

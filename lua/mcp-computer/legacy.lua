@@ -41,7 +41,8 @@ end
 -- @tparam table frame
 function legacy:handle(connection, frame)
   if frame.type ~= "request" or not reply.is_id(frame.id) then return end
-  local ok, outcome = pcall(methods.call, frame, function(code)
+  local ok, outcome = pcall(methods.call, frame, function(code, _, handler)
+    if handler then return { ok = false, kind = "unsupported", message = "unknown method" } end
     return start_job(self, connection, frame.id, code)
   end)
   if not ok then

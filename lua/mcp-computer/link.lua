@@ -20,8 +20,10 @@ local CONNECT_SECONDS = 35
 -- A bridge that has not answered hello by then is taken for one of version 1.
 local GREETING_SECONDS = 2
 local FIRST_RETRY_SECONDS, LAST_RETRY_SECONDS = 0.5, 30
--- A link that held for this long was a good one: the next attempt comes soon again.
+-- A link that held for this long was a good one: the next attempt comes soon again. After a shorter one it comes no
+-- later than this: the bridge was there a moment ago, and another one may be taking its place.
 local GOOD_LINK_SECONDS = 10
+local RETRY_AFTER_LINK_SECONDS = 1
 -- A link on which nothing has come for so long, not even an answer to hello, is not believed to be one.
 local MUTE_SECONDS = 60
 -- A peer that says it takes less than this is not believed: no error would fit.
@@ -84,6 +86,8 @@ local function retry_later(self, reason)
   local now = self.options.clock()
   if connection and connection.linked_at and now - connection.linked_at >= GOOD_LINK_SECONDS then
     self.retry_seconds = FIRST_RETRY_SECONDS
+  elseif connection and connection.greeted then
+    self.retry_seconds = min(self.retry_seconds, RETRY_AFTER_LINK_SECONDS)
   end
   -- `random` may be seeded alike everywhere, so the computer's number is mixed in.
   local spread = ((random() + identity.id() * 0.618) % 1 * 2 - 1) * JITTER

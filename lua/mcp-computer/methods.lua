@@ -1,10 +1,17 @@
 --- What a bridge can ask of a computer: one function for each method of a request.
 
 local identity = require("mcp-computer.identity")
+local handlers = require("mcp-computer.handlers")
 local jobs = require("mcp-computer.jobs")
 local json = require("mcp-computer.json")
 
-local rawequal, type = rawequal, type
+local next, rawequal, type = next, rawequal, type
+
+-- The handlers that bridges have shipped here.
+local shipped = handlers.new()
+
+-- How a handler is called in errors where the bridge does not say.
+local HANDLER = "handler"
 
 local methods = {}
 
@@ -36,9 +43,48 @@ by_name["exec-lua"] = function(params, start)
   return outcome, outcome == nil
 end
 
+-- A value of a request as a handler gets it: JSON's `null` is nil.
+local function plain(value)
+  if type(value) ~= "table" then return value end
+  if rawequal(value, json.null) then return nil end
+  local result = {}
+  for key, item in next, value do result[key] = plain(item) end
+  return result
+end
+
+-- The source that a request means: the one it brings, or the one of its hash.
+local function source_of(params)
+  local source, hash = params.source, params.hash
+  if type(source) == "string" then
+    if type(hash) == "string" then shipped:keep(hash, source) end
+    return source
+  end
+  return type(hash) == "string" and shipped:find(hash) or nil
+end
+
+by_name["run-handler"] = function(params, start)
+  local source, given = source_of(params), params.arguments
+  if not source then
+    return {
+      ok = false, kind = "source-wanted", message = "this agent does not have the handler's source",
+      hint = "Send it as params.source.",
+    }, false
+  end
+  if given ~= nil and type(given) ~= "table" then return refusal("params.arguments must be an array"), false end
+  local arguments = { n = given and #given or 0 }
+  for i = 1, arguments.n do arguments[i] = plain(given[i]) end
+  local outcome = start(source, params, {
+    name = type(params.name) == "string" and params.name or HANDLER,
+    method = type(params.method) == "string" and params.method or nil,
+    arguments = arguments,
+  })
+  return outcome, outcome == nil
+end
+
 --- Starts what a request asks for.
 -- @tparam table request The frame: `id`, `method`, `params`.
--- @tparam function start Starts a job: `start(code, params)` returns nil, or the outcome of one that can't start.
+-- @tparam function start Starts a job: `start(code, params, handler)` returns nil, or the outcome of one that can't
+--   start. `handler`: see @{job.new}.
 -- @treturn table|nil Its outcome (see @{reply}), or nil if a job was started.
 -- @treturn boolean Whether it was taken, not refused.
 function methods.call(request, start)
@@ -48,7 +94,7 @@ function methods.call(request, start)
       ok = false,
       kind = "unsupported",
       message = "unknown method",
-      hint = "This agent answers ping and exec-lua. A newer one may know more: update it from the bridge.",
+      hint = "This agent answers ping, exec-lua and run-handler. A newer one may know more: update it from the bridge.",
     }, false
   end
   local params = request.params

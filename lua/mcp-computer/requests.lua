@@ -107,7 +107,7 @@ local function lease_refusal(self)
 end
 
 -- Starts a request's job. Returns nil, or the outcome of one that can't start.
-local function start_job(self, request, code, params)
+local function start_job(self, request, code, params, handler)
   local exclusive = params.exclusive
   if rawequal(exclusive, json.null) then exclusive = nil end
   if exclusive ~= nil and type(exclusive) ~= "boolean" then
@@ -117,12 +117,14 @@ local function start_job(self, request, code, params)
   local output = stream.new(self.memory.budget)
   local started = self.jobs:start(request.key, request.id, code, {
     request = request,
+    handler = handler,
     output = output,
     answer = function(outcome, pause) return reply.raw(request.id, outcome, output.total, pause) end,
   })
   if not started then return methods.too_many_jobs() end
   request.is_job = true
-  request.code = concat({ sub(code, 1, SHOWN_CODE) }) -- in CraftOS-PC `sub` alone would keep all of it
+  -- In CraftOS-PC `sub` alone would keep all of it.
+  request.code = handler and handler.name or concat({ sub(code, 1, SHOWN_CODE) })
   request.exclusive = exclusive or false
   request.stream = output
   if exclusive then self.holder = request end
@@ -137,8 +139,8 @@ local function take(self, frame, arrived_at)
     -- It came in parts. It may have been run before, and forgotten.
     ok, outcome = true, late()
   else
-    ok, outcome, is_taken = pcall(methods.call, frame, function(code, params)
-      return start_job(self, request, code, params)
+    ok, outcome, is_taken = pcall(methods.call, frame, function(code, params, handler)
+      return start_job(self, request, code, params, handler)
     end)
   end
   if not ok then

@@ -1,29 +1,59 @@
 //! Which computers exist, and ask one something, whoever holds the link port.
+//!
+//! The computers may be linked to this process or to another bridge ([`guest`]); [`role`] says which, and changes it
+//! when owners come and go. Both feed one [`Registry`](crate::link::registry::Registry) of computers, each with a
+//! [`Link`](crate::link::handle::Link) that carries frames there and back. Whatever else brings computers one day, from
+//! another machine even, does so by feeding links too; nothing here or above depends on where a link ends.
 
-use std::{sync::Arc, time::Duration};
+mod guest;
+pub mod holder;
+pub mod role;
+mod watchdog;
+
+use std::{path::Path, sync::Arc, time::Duration};
 
 use serde_json::Value;
 use thiserror::Error;
-use tokio::time::Instant;
+use tokio::time::{Instant, timeout};
 
 pub use crate::link::{
+    bridges::message::Owner,
     computer::{Cancelled, Computer, Facts, Presence, Waited},
     frame::{AgentError, Answer, ComputerId},
     job::{About, End, Job, Progress, Stage},
-    port::{Blocked, PortState},
-    text::one_line,
+    port::Blocked,
+    text::{one_line, timestamp},
 };
-use crate::{config::LinkConfig, link::port::LinkPort};
+use crate::{
+    config::LinkConfig,
+    link::{
+        bridges::{
+            message::{Question, Reply},
+            owner_line::OwnerLine,
+            snapshot::JobSnapshot,
+        },
+        http, text,
+    },
+};
+use role::{Player, Role};
+
+/// How long the owner may take to tell of its jobs.
+const TELL_TIME: Duration = Duration::from_secs(5);
+
+/// A value of an agent's own making, whose strings stand for bytes (PROTOCOL.md, "Byte strings"), as text.
+pub fn decode_bytes(value: Value) -> Value {
+    text::decode_value(value, text::TextMode::Bytes)
+}
 
 /// The computers, as tools see them.
 #[derive(Debug)]
 pub struct Fabric {
-    port: LinkPort,
+    player: Player,
 }
 
 /// Why the computers can't be reached at all.
 #[derive(Debug, Error)]
-#[error("The link port {} can't be opened, so no computer can link: {}", .0.address, .0.reason)]
+#[error("No computer can be reached over the link port {}: {}", .0.address, .0.reason)]
 pub struct Unreachable(pub Blocked);
 
 /// One thing to ask of a computer.
@@ -37,56 +67,186 @@ pub struct Ask<'a> {
     pub about: About<'a>,
 }
 
+/// A job, and its computer.
+pub type Found = (Arc<Computer>, Arc<Job>);
+
+/// The link port, as far as it is known.
+#[derive(Debug, Clone)]
+pub struct LinkPort {
+    /// Who holds it; none while that is not known.
+    pub owner: Option<Owner>,
+    /// Whether that is this bridge.
+    pub own: bool,
+    /// How many bridges share it, the owner among them.
+    pub bridges: usize,
+}
+
 impl Fabric {
-    /// Starts the link port in this process.
-    pub fn start(config: &LinkConfig) -> Self {
+    /// Starts with this configuration. `state` is the folder where the bridges of a user keep what they share; without
+    /// one, this bridge shares its link port with no other.
+    pub fn start(config: &LinkConfig, state: Option<&Path>) -> Self {
         Self {
-            port: LinkPort::start(config),
+            player: Player::start(config, state),
         }
     }
 
     /// Makes the computers reachable now, for a client that stays.
     pub fn want(&self) {
-        self.port.want();
+        self.player.want();
     }
 
-    /// Where computers link.
-    pub async fn port(&self) -> PortState {
-        self.port.state().await
+    /// The link port, and who holds it.
+    pub async fn port(&self) -> LinkPort {
+        let guests = self.player.registry().guests.count();
+        let look = |role: &Role| match role {
+            Role::Owner(owner) => LinkPort {
+                owner: Some(owner.clone()),
+                own: true,
+                bridges: guests + 1,
+            },
+            Role::Guest { owner, bridges, .. } => LinkPort {
+                owner: Some(owner.clone()),
+                own: false,
+                bridges: *bridges,
+            },
+            Role::Unknown | Role::Blocked(_) => LinkPort {
+                owner: None,
+                own: false,
+                bridges: 0,
+            },
+        };
+        self.player.look(look).await
+    }
+
+    /// What `/health` of this bridge tells.
+    pub async fn health(&self) -> Value {
+        let port = self.port().await;
+        let registry = self.player.registry();
+        http::health(registry, port.owner.as_ref(), Some(port.bridges))
     }
 
     /// All computers, in order of their numbers, those that left included.
     ///
     /// # Errors
-    /// The link port can't be opened.
+    /// No computer can be reached.
     pub async fn computers(&self) -> Result<Vec<Arc<Computer>>, Unreachable> {
         self.reachable().await?;
-        Ok(self.port.registry().all())
+        Ok(self.player.registry().all())
     }
 
     /// One computer, if it was ever linked.
     ///
     /// # Errors
-    /// The link port can't be opened.
+    /// No computer can be reached.
     pub async fn computer(&self, id: ComputerId) -> Result<Option<Arc<Computer>>, Unreachable> {
         self.reachable().await?;
-        Ok(self.port.registry().get(id))
+        Ok(self.player.registry().get(id))
     }
 
-    /// A job that is running or still readable, and its computer.
+    /// All jobs that are running or still readable, whichever bridge asked for them, oldest first. Those of other
+    /// bridges come without their output.
     ///
     /// # Errors
-    /// The link port can't be opened.
-    pub async fn job(&self, id: &str) -> Result<Option<(Arc<Computer>, Arc<Job>)>, Unreachable> {
-        self.reachable().await?;
-        Ok(self.port.registry().job(id))
+    /// No computer can be reached.
+    pub async fn jobs(&self) -> Result<Vec<Found>, Unreachable> {
+        let line = self.reachable().await?;
+        let registry = self.player.registry();
+        let mut jobs = Vec::new();
+        for computer in registry.all() {
+            let own = computer.jobs().into_iter();
+            // What this bridge once knew of others' jobs is older than what the owner knows now.
+            let own = own.filter(|job| line.is_none() || !job.adopted);
+            jobs.extend(own.map(|job| (computer.clone(), job)));
+        }
+        if let Some(line) = line
+            && let Some(Reply::Jobs { jobs: others }) = line.ask(Question::Jobs, TELL_TIME).await
+        {
+            let others = others.into_iter().filter(|job| !registry.ids.made(&job.id));
+            jobs.extend(others.filter_map(|job| self.found(job)));
+        }
+        jobs.sort_by(|(_, a), (_, b)| a.started.cmp(&b.started).then_with(|| a.id.cmp(&b.id)));
+        Ok(jobs)
     }
 
-    async fn reachable(&self) -> Result<(), Unreachable> {
-        match self.port.state().await {
-            PortState::Blocked(blocked) => Err(Unreachable(blocked)),
-            PortState::Starting | PortState::Listening(_) => Ok(()),
+    /// A job that is running or still readable, once it has printed past `cursor` or has ended, or after `wait`. Of the
+    /// job of another bridge, only the output from `cursor` on is known.
+    ///
+    /// # Errors
+    /// No computer can be reached.
+    pub async fn job(
+        &self,
+        id: &str,
+        cursor: u64,
+        wait: Duration,
+    ) -> Result<Option<Found>, Unreachable> {
+        let line = self.reachable().await?;
+        if let Some((computer, job)) = self.here(id, line.as_deref()) {
+            let mut progress = job.follow();
+            let news = progress.wait_for(|progress| progress.has_news(cursor));
+            // Without news in time, what is known is the answer.
+            let _ = timeout(wait, news).await;
+            return Ok(Some((computer, job)));
         }
+        let Some(line) = line else { return Ok(None) };
+        let question = Question::Job {
+            id: id.to_owned(),
+            cursor,
+            wait_ms: u64::try_from(wait.as_millis()).unwrap_or(u64::MAX),
+        };
+        Ok(match line.ask(question, wait).await {
+            Some(Reply::Job { job }) => job.and_then(|job| self.found(*job)),
+            _ => None,
+        })
+    }
+
+    /// Stops a job at its next yield, and waits `time` for word that it did; none if there is no such job.
+    ///
+    /// # Errors
+    /// No computer can be reached.
+    pub async fn cancel(
+        &self,
+        id: &str,
+        time: Duration,
+    ) -> Result<Option<(Found, Cancelled)>, Unreachable> {
+        let line = self.reachable().await?;
+        if let Some((computer, job)) = self.here(id, line.as_deref()) {
+            let cancelled = computer.cancel(&job, time).await;
+            return Ok(Some(((computer, job), cancelled)));
+        }
+        let Some(line) = line else { return Ok(None) };
+        let question = Question::Cancel {
+            id: id.to_owned(),
+            time_ms: u64::try_from(time.as_millis()).unwrap_or(u64::MAX),
+        };
+        Ok(match line.ask(question, time).await {
+            Some(Reply::Cancelled { how, job }) => job
+                .and_then(|job| self.found(*job))
+                .map(|found| (found, how)),
+            _ => None,
+        })
+    }
+
+    /// A job that this process knows all of: one of its own, or any while it holds the link port.
+    fn here(&self, id: &str, line: Option<&OwnerLine>) -> Option<Found> {
+        let registry = self.player.registry();
+        let found = registry.job(id)?;
+        (line.is_none() || registry.ids.made(id)).then_some(found)
+    }
+
+    /// A job that the owner told of.
+    fn found(&self, job: JobSnapshot) -> Option<Found> {
+        let computer = self.player.registry().get(job.computer_id)?;
+        Some((computer, job.into_job()))
+    }
+
+    /// The line to the owner, if that is another bridge.
+    async fn reachable(&self) -> Result<Option<Arc<OwnerLine>>, Unreachable> {
+        let look = |role: &Role| match role {
+            Role::Blocked(blocked) => Err(Unreachable(blocked.clone())),
+            Role::Guest { line, .. } => Ok(Some(line.clone())),
+            Role::Unknown | Role::Owner(_) => Ok(None),
+        };
+        self.player.look(look).await
     }
 
     /// Enters a request to a computer, to be sent by [`Fabric::run`].
@@ -95,7 +255,7 @@ impl Fabric {
     /// The computer has too many jobs that have not ended.
     pub fn begin(&self, computer: &Computer, ask: Ask<'_>) -> Result<Arc<Job>, String> {
         computer
-            .begin(self.port.registry().ids.next(), ask.about)
+            .begin(self.player.registry().ids.next(), ask.about)
             .map_err(|error| error.to_string())
     }
 

@@ -66,8 +66,7 @@ pub fn check_origin(headers: &HeaderMap, policy: &Policy) -> Result<(), Refusal>
         return Ok(());
     };
     let host = text(headers, &header::HOST).unwrap_or_default();
-    let origin_host = origin.split_once("://").map_or(origin, |(_, rest)| rest);
-    if Authority::parse(origin_host) != Authority::parse(host) {
+    if Authority::of_origin(origin) != Authority::parse(host) {
         return Err(Refusal::ForeignOrigin {
             origin: origin.to_owned(),
             host: host.to_owned(),
@@ -94,10 +93,7 @@ pub fn check_link(headers: &HeaderMap, peer: IpAddr, policy: &Policy) -> Result<
     if !is_private(peer) {
         return Err(Refusal::PublicAddress(peer));
     }
-    for name in [
-        header::FORWARDED,
-        HeaderName::from_static("x-forwarded-for"),
-    ] {
+    for name in FORWARDING {
         if headers.contains_key(&name) {
             return Err(Refusal::Forwarded(name));
         }
@@ -109,7 +105,8 @@ pub fn check_link(headers: &HeaderMap, peer: IpAddr, policy: &Policy) -> Result<
     Ok(())
 }
 
-fn text<'a>(headers: &'a HeaderMap, name: &HeaderName) -> Option<&'a str> {
+/// A header as text.
+pub fn text<'a>(headers: &'a HeaderMap, name: &HeaderName) -> Option<&'a str> {
     // A header that is no text is still a header: it must not pass as absent.
     headers
         .get(name)
@@ -118,13 +115,16 @@ fn text<'a>(headers: &'a HeaderMap, name: &HeaderName) -> Option<&'a str> {
 
 /// The host and port of a Host or Origin header. A missing port is the scheme's own, 80 for both.
 #[derive(Debug, PartialEq)]
-struct Authority {
-    name: String,
-    port: u16,
+pub struct Authority {
+    /// The name or address, in lower case and without brackets.
+    pub name: String,
+    /// The port.
+    pub port: u16,
 }
 
 impl Authority {
-    fn parse(text: &str) -> Self {
+    /// Reads a Host header.
+    pub fn parse(text: &str) -> Self {
         let text = text.trim_end_matches('/');
         let (name, port) = match text.rsplit_once(':') {
             Some((name, port))
@@ -141,7 +141,31 @@ impl Authority {
             .to_ascii_lowercase();
         Self { name, port }
     }
+
+    /// Reads an Origin header.
+    pub fn of_origin(text: &str) -> Self {
+        Self::parse(text.split_once("://").map_or(text, |(_, rest)| rest))
+    }
+
+    /// Whether it is an address, of any machine.
+    pub fn is_ip(&self) -> bool {
+        is_ip(&self.name)
+    }
+
+    /// Whether it can only be the machine that asks.
+    pub fn is_loopback(&self) -> bool {
+        let address = self.name.parse::<IpAddr>();
+        address.map_or(self.name == "localhost", |address| {
+            address.to_canonical().is_loopback()
+        })
+    }
 }
+
+/// The headers by which proxies and tunnels say whom they speak for.
+pub const FORWARDING: [HeaderName; 2] = [
+    header::FORWARDED,
+    HeaderName::from_static("x-forwarded-for"),
+];
 
 fn is_ip(name: &str) -> bool {
     name.parse::<IpAddr>().is_ok()

@@ -20,10 +20,11 @@ use tokio::{
 };
 
 use super::{
+    bridges::message::Introduction,
     frame::{AgentProgram, ComputerId, Hello, JobReport, Machine, OutputPiece, Response},
-    handle::Link,
+    handle::{Link, Turn},
     job::{About, Job, Stage},
-    job_table::{JobTable, OPEN_JOBS},
+    job_table::{JobTable, OPEN_JOBS, OPEN_JOBS_OF_OTHERS},
     outgoing::{self, Request},
     parts,
     text::TextMode,
@@ -43,7 +44,12 @@ pub struct Computer {
     pub id: ComputerId,
     facts: RwLock<Arc<Facts>>,
     presence: watch::Sender<Presence>,
+    /// What this bridge asked.
     jobs: Mutex<JobTable>,
+    /// What other bridges asked, or an earlier run of this one: so that none of them uses up the room of another.
+    others: Mutex<JobTable>,
+    /// This bridge's turn at it.
+    turn: Turn,
 }
 
 /// What a computer told of itself when it last linked.
@@ -93,11 +99,38 @@ impl Facts {
         }
     }
 
+    /// What another bridge tells of a computer that is, or was, linked to it.
+    pub fn introduced(introduction: &Introduction) -> Self {
+        Self {
+            id: introduction.computer_id,
+            label: introduction.label.clone(),
+            agent: introduction.agent.clone(),
+            machine: introduction.machine.clone(),
+            boot: introduction.boot.clone(),
+            address: introduction.address,
+            linked_since: introduction.linked_since,
+            last_seen: LastSeen {
+                start: Instant::now(),
+                elapsed: AtomicU64::new(0),
+            },
+        }
+    }
+
     /// Notes that a frame came just now.
     pub fn seen_now(&self) {
         let elapsed = self.last_seen.start.elapsed().as_millis();
         self.last_seen.elapsed.store(
             u64::try_from(elapsed).unwrap_or(u64::MAX),
+            Ordering::Relaxed,
+        );
+    }
+
+    /// Notes that another bridge heard from it, and how long ago.
+    pub fn seen_before(&self, age: Duration) {
+        let since = SystemTime::now() - age;
+        let elapsed = since.duration_since(self.linked_since).unwrap_or_default();
+        self.last_seen.elapsed.store(
+            u64::try_from(elapsed.as_millis()).unwrap_or(u64::MAX),
             Ordering::Relaxed,
         );
     }
@@ -143,7 +176,8 @@ pub enum Waited {
 }
 
 /// What came of a cancellation.
-#[derive(Debug, PartialEq, Eq)]
+#[derive(Debug, Clone, Copy, PartialEq, Eq, serde::Deserialize, serde::Serialize)]
+#[serde(rename_all = "kebab-case")]
 pub enum Cancelled {
     /// The job has ended, by the cancellation or by itself.
     Ended,
@@ -154,13 +188,33 @@ pub enum Cancelled {
 }
 
 impl Computer {
-    /// A computer that links for the first time.
-    pub fn new(facts: Facts, link: Arc<Link>) -> Self {
+    /// A computer that is heard of for the first time.
+    pub fn new(facts: Facts, presence: Presence) -> Self {
         Self {
             id: facts.id,
             facts: RwLock::new(Arc::new(facts)),
-            presence: watch::Sender::new(Presence::Linked(link)),
-            jobs: Mutex::default(),
+            presence: watch::Sender::new(presence),
+            jobs: Mutex::new(JobTable::new(OPEN_JOBS)),
+            others: Mutex::new(JobTable::new(OPEN_JOBS_OF_OTHERS)),
+            turn: Turn::default(),
+        }
+    }
+
+    /// What another bridge is told of it and this link.
+    pub fn introduction(&self, facts: &Facts, link: Option<&Link>) -> Introduction {
+        let mut known = link.map_or_else(Vec::new, |link| link.known.clone());
+        known.extend(lock(&self.others).known().map(str::to_owned));
+        Introduction {
+            computer_id: self.id,
+            link: link.map_or(0, |link| link.serial),
+            label: facts.label.clone(),
+            agent: facts.agent.clone(),
+            machine: facts.machine.clone(),
+            boot: facts.boot.clone(),
+            address: facts.address,
+            linked_since: facts.linked_since,
+            max_message: link.map_or(0, Link::max_message),
+            known,
         }
     }
 
@@ -196,7 +250,8 @@ impl Computer {
 
     /// Notes a new link, and returns the older one that it replaces. `known` are the jobs that the agent still has.
     pub fn linked(&self, facts: Facts, known: &[String], link: Arc<Link>) -> Option<Arc<Link>> {
-        let open = self.lock_jobs().open();
+        let mut open = lock(&self.jobs).open();
+        open.append(&mut lock(&self.others).open());
         for job in open {
             let bound = job.look(|progress| progress.boot.clone());
             if bound.is_some() && bound != facts.boot {
@@ -213,6 +268,12 @@ impl Computer {
             Presence::Linked(older) => Some(older),
             Presence::Left { .. } => None,
         }
+    }
+
+    /// Notes that it is gone, though it was never linked to this bridge itself.
+    pub fn gone(&self, facts: Facts, since: SystemTime, why: String) {
+        *self.facts.write().unwrap_or_else(PoisonError::into_inner) = Arc::new(facts);
+        self.presence.send_replace(Presence::Left { since, why });
     }
 
     /// Notes that `link` ended, unless a newer one has taken its place; tells whether it had not.
@@ -237,7 +298,7 @@ impl Computer {
     pub fn begin(&self, id: String, about: About<'_>) -> Result<Arc<Job>, TooManyJobs> {
         // What is asked now is meant for the program that runs now.
         let job = Job::new(id, about, self.facts().boot.clone());
-        let entered = self.lock_jobs().enter(job.clone());
+        let entered = lock(&self.jobs).enter(job.clone());
         if entered {
             Ok(job)
         } else {
@@ -247,12 +308,22 @@ impl Computer {
 
     /// A job by its id.
     pub fn job(&self, id: &str) -> Option<Arc<Job>> {
-        self.lock_jobs().get(id)
+        let own = lock(&self.jobs).get(id);
+        own.or_else(|| lock(&self.others).get(id))
     }
 
-    /// All jobs that are running or readable, oldest first.
+    /// All jobs that are running or readable, in no order.
     pub fn jobs(&self) -> Vec<Arc<Job>> {
-        self.lock_jobs().listed()
+        let mut jobs = lock(&self.jobs).listed();
+        jobs.append(&mut lock(&self.others).listed());
+        jobs
+    }
+
+    /// The jobs without an end that the bridge asked whose ids begin so.
+    pub fn open_jobs_of(&self, prefix: &str) -> Vec<Arc<Job>> {
+        let mut open = lock(&self.others).open();
+        open.retain(|job| job.id.starts_with(prefix));
+        open
     }
 
     /// Sends a request until the computer has it, and waits for its end until `deadline`.
@@ -278,7 +349,7 @@ impl Computer {
                 Sent::Deadline if job.stage() == Stage::Running => return Waited::Running,
                 Sent::Deadline => return Waited::NotTaken,
                 Sent::TooLarge { size, limit } => {
-                    self.lock_jobs().remove(&job.id);
+                    lock(&self.jobs).remove(&job.id);
                     return Waited::TooLarge { size, limit };
                 }
                 // To an agent of version 1 nothing is sent twice: it would run twice.
@@ -343,7 +414,7 @@ impl Computer {
         }
         // A place in the computer's event queue: held until the computer has taken the request from there.
         let place = tokio::select! {
-            place = link.place() => match place {
+            place = link.place(&self.turn) => match place {
                 Some(place) => place,
                 None => return Sent::LinkGone,
             },
@@ -386,13 +457,13 @@ impl Computer {
         let limit = link.max_message();
         // Escapes only make it longer, so what is longer than the limit unescaped needs no escaping.
         let unescaped = request
-            .bytes()
+            .unescaped()
             .map_err(|_| Sent::TooLarge { size: 0, limit })?;
         if unescaped.len() <= limit
             && let Ok(message) = request.message(link.text_mode())
             && message.len() <= limit
         {
-            return timeout_at(deadline, link.send(message))
+            return timeout_at(deadline, link.send_request(job, message))
                 .await
                 .map_err(|_| Sent::Deadline)?
                 .map_err(|_| Sent::LinkGone);
@@ -410,9 +481,68 @@ impl Computer {
             });
         }
         tokio::select! {
-            sent = link.send_in_parts(&job.id, unescaped) => sent.map_err(|_| Sent::LinkEnded),
+            sent = link.send_request_in_parts(job, unescaped) => sent.map_err(|_| Sent::LinkEnded),
             () = link.ended() => Err(Sent::LinkEnded),
             () = sleep_until(deadline) => Err(Sent::Deadline),
+        }
+    }
+
+    /// Passes another bridge's request on over this link, once, in that bridge's turn: the other bridge sees to the
+    /// rest. `arrived` is told when a frame that goes out in parts has arrived. Ends when the computer has taken the
+    /// request from its queue, or won't.
+    pub async fn relay(
+        &self,
+        link: &Link,
+        relayed: Relayed<'_>,
+        turn: &Turn,
+        arrived: impl FnOnce(),
+    ) {
+        let Relayed {
+            id,
+            about,
+            frame,
+            deadline,
+        } = relayed;
+        let job = {
+            let mut others = lock(&self.others);
+            match others.get(&id) {
+                Some(job) => job,
+                None => {
+                    let job = Job::relayed(id, about, link.boot().map(str::to_owned));
+                    if !others.enter(job.clone()) {
+                        tracing::warn!(computer = %self.id, request = job.id, "too many jobs of other bridges");
+                        return;
+                    }
+                    job
+                }
+            }
+        };
+        let sent = async {
+            let place = link.place(turn).await?;
+            // A message of the game is pure ASCII. What is not, or is too long, goes out in parts.
+            if frame.is_ascii() && frame.len() <= link.max_message() {
+                link.send_request(&job, frame).await.ok()?;
+            } else {
+                link.send_request_in_parts(&job, frame).await.ok()?;
+                arrived();
+            }
+            let until = match link.boot() {
+                Some(_) => deadline.min(Instant::now() + ACCEPT_TIME),
+                None => deadline,
+            };
+            let mut progress = job.follow();
+            let taken = progress.wait_for(|progress| progress.stage != Stage::Asked);
+            // If it does not take the request, the other bridge sends it again.
+            let _ = timeout_at(until, taken).await;
+            drop(place);
+            Some(())
+        };
+        tokio::select! {
+            _ = timeout_at(deadline, sent) => {}
+            () = link.ended() => {}
+        }
+        if job.stage() == Stage::Asked {
+            lock(&self.others).remove(&job.id);
         }
     }
 
@@ -449,28 +579,24 @@ impl Computer {
         told
     }
 
-    /// The computer has taken this request.
-    pub fn accepted(&self, id: &str) -> bool {
-        self.job(id).inspect(|job| job.accept()).is_some()
+    /// The computer has taken this request; the job, if there is one.
+    pub fn accepted(&self, id: &str) -> Option<Arc<Job>> {
+        self.job(id).inspect(|job| job.accept())
     }
 
-    /// A job has printed; whether there is such a job.
-    pub fn printed(&self, piece: OutputPiece) -> bool {
-        match self.job(&piece.id) {
-            Some(job) => {
-                job.accept();
-                job.print(piece);
-                true
-            }
-            None => false,
-        }
+    /// A job has printed; the job, if there is one.
+    pub fn printed(&self, piece: OutputPiece) -> Option<Arc<Job>> {
+        self.job(&piece.id).inspect(|job| {
+            job.accept();
+            job.print(piece);
+        })
     }
 
     /// A job has ended; the job, if there is one.
     pub fn answered(&self, response: Response) -> Option<Arc<Job>> {
         let job = self.job(&response.id)?;
         if job.answer(response.answer, response.output_bytes) {
-            self.lock_jobs().note_end(&job);
+            lock(self.table_of(&job)).note_end(&job);
         }
         Some(job)
     }
@@ -478,30 +604,50 @@ impl Computer {
     /// Forgets a request that nobody waits for any more and that is worth no place in lists.
     pub fn give_up(&self, job: &Job) {
         if !job.listed {
-            self.lock_jobs().remove(&job.id);
+            lock(&self.jobs).remove(&job.id);
         }
     }
 
     /// Ends a job without an answer.
     pub fn lose(&self, job: &Arc<Job>, why: &str) {
         if job.lose(why) {
-            self.lock_jobs().note_end(job);
+            lock(self.table_of(job)).note_end(job);
         }
     }
 
     /// The agent knows of a job; it is taken on if this bridge doesn't.
     pub fn reported(&self, report: &JobReport) {
-        let boot = self.facts().boot.clone();
-        let mut jobs = self.lock_jobs();
-        if jobs.get(&report.id).is_none() {
-            jobs.enter(Job::adopt(report, boot));
+        if self.job(&report.id).is_none() {
+            let boot = self.facts().boot.clone();
+            lock(&self.others).enter(Job::adopt(report, boot));
         }
     }
 
-    fn lock_jobs(&self) -> MutexGuard<'_, JobTable> {
-        // Nothing that holds the lock leaves the table half changed.
-        self.jobs.lock().unwrap_or_else(PoisonError::into_inner)
+    fn table_of(&self, job: &Job) -> &Mutex<JobTable> {
+        if job.adopted {
+            &self.others
+        } else {
+            &self.jobs
+        }
     }
+}
+
+fn lock(table: &Mutex<JobTable>) -> MutexGuard<'_, JobTable> {
+    // Nothing that holds the lock leaves the table half changed.
+    table.lock().unwrap_or_else(PoisonError::into_inner)
+}
+
+/// Another bridge's request.
+#[derive(Debug)]
+pub struct Relayed<'a> {
+    /// Its id.
+    pub id: String,
+    /// What it is about.
+    pub about: About<'a>,
+    /// Its frame.
+    pub frame: String,
+    /// Until when it is worth sending.
+    pub deadline: Instant,
 }
 
 /// A computer has more requests without an end than a bridge keeps.

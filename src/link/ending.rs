@@ -35,6 +35,8 @@ pub enum Ending {
     NotReading,
     /// Nothing came from the agent for this many seconds.
     Silent(u64),
+    /// It was linked to another bridge, which tells this of it.
+    Elsewhere(String),
 }
 
 impl Ending {
@@ -63,13 +65,16 @@ impl Ending {
             Self::Flood => "it sent more frames than anyone asked for".to_owned(),
             Self::NotReading => format!("it took nothing for {} s", SEND_TIME.as_secs()),
             Self::Silent(seconds) => format!("nothing came from it for {seconds} s"),
+            Self::Elsewhere(why) => why.clone(),
         }
     }
 
     /// The WebSocket close code, if the bridge is the one who closes. 4400 and up follow HTTP's status codes.
     pub fn close_code(&self) -> Option<u16> {
         match self {
-            Self::ClosedByAgent(_) | Self::Broken(_) | Self::NotReading => None,
+            Self::ClosedByAgent(_) | Self::Broken(_) | Self::NotReading | Self::Elsewhere(_) => {
+                None
+            }
             Self::Silent(_) => Some(1001),
             Self::Binary => Some(1003),
             Self::TooLarge => Some(1009),

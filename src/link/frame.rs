@@ -21,7 +21,7 @@ const MAX_LABEL: usize = 128;
 const MAX_COMPUTER_ID: f64 = 9_007_199_254_740_992.0;
 
 /// Which computer: its number in the game. A type of its own, as a world's name may come before it one day.
-#[derive(Debug, Clone, Copy, PartialEq, Eq, PartialOrd, Ord, Hash, Serialize)]
+#[derive(Debug, Clone, Copy, PartialEq, Eq, PartialOrd, Ord, Hash, Deserialize, Serialize)]
 pub struct ComputerId(pub u64);
 
 impl ComputerId {
@@ -144,7 +144,7 @@ pub struct AgentProgram {
 }
 
 /// The machine an agent runs on.
-#[derive(Debug, Clone, Deserialize)]
+#[derive(Debug, Clone, Deserialize, Serialize)]
 pub struct Machine {
     /// `computer`, `turtle`, `pocket` or `command`.
     pub kind: String,
@@ -201,7 +201,7 @@ pub struct JobReport {
 }
 
 /// What came of a request.
-#[derive(Debug)]
+#[derive(Debug, Clone, Deserialize, Serialize)]
 pub struct Answer {
     /// The result; beside an error it may carry the output so far.
     pub result: Option<Value>,
@@ -210,7 +210,7 @@ pub struct Answer {
 }
 
 /// An error that an agent reports.
-#[derive(Debug, Clone)]
+#[derive(Debug, Clone, Deserialize, Serialize)]
 pub struct AgentError {
     /// `syntax`, `runtime`, `timeout`, …; `error` from an agent of version 1, which has no kinds.
     pub kind: String,

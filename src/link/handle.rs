@@ -1,4 +1,4 @@
-//! The bridge's end of a link: what the rest of the program holds of a session, to send a computer frames.
+//! The bridge's end of a link: what the rest of the program holds of it, to send a computer frames.
 
 use std::{
     future::Future,
@@ -6,12 +6,17 @@ use std::{
 };
 
 use thiserror::Error;
-use tokio::sync::{Semaphore, SemaphorePermit, mpsc, oneshot};
+use tokio::sync::{Mutex, Semaphore, SemaphorePermit, mpsc, oneshot};
 use tokio_util::sync::CancellationToken;
 
 use super::{
+    bridges::{
+        message::{self, AboutRequest, Introduction},
+        owner_line::OwnerLine,
+    },
     ending::Ending,
-    frame::{self, Hello},
+    frame::{self, ComputerId, Hello},
+    job::Job,
     text::TextMode,
 };
 
@@ -22,36 +27,62 @@ const WINDOW: usize = 32;
 /// The bridge's end of a link, through which a linked computer is sent frames.
 #[derive(Debug)]
 pub struct Link {
+    /// Which link this is, by the count of the bridge that holds the link port.
+    pub serial: u64,
     text_mode: TextMode,
     /// The start of the agent program; none with an agent of version 1.
     boot: Option<String>,
     /// The largest message the agent takes, in bytes.
     max_message: usize,
-    frames: mpsc::Sender<Outgoing>,
+    /// The requests that the agent knew when it linked.
+    pub(super) known: Vec<String>,
+    outlet: Outlet,
     /// A permit for each request that the computer has not yet taken from its event queue.
-    pub(super) window: Semaphore,
+    window: Semaphore,
     /// Cancelled to make the session end.
     pub(super) end: CancellationToken,
     /// Cancelled when the session has ended.
-    pub(super) ended: CancellationToken,
+    ended: CancellationToken,
     /// Why the session was made to end, or ended.
     pub(super) ending: OnceLock<Ending>,
 }
+
+/// Where a link's frames go.
+#[derive(Debug)]
+enum Outlet {
+    /// To the session with the computer, in this process.
+    Session(mpsc::Sender<Outgoing>),
+    /// To the bridge that holds the link port, which passes them on.
+    Owner {
+        line: Arc<OwnerLine>,
+        computer: ComputerId,
+    },
+}
+
+/// One bridge's turn at a computer. Of each bridge's requests only one at a time stands in the queue for the computer's
+/// places, so bridges get them in turn, however many requests one of them has.
+#[derive(Debug, Default)]
+pub struct Turn(Mutex<()>);
 
 /// What a session is given to send.
 #[derive(Debug)]
 pub enum Outgoing {
     /// One message.
     Message(String),
-    /// A frame that is too long for one message.
-    Parts {
-        /// Its name.
-        of: String,
-        /// Its JSON, where strings may hold bytes over 127.
-        frame: Vec<u8>,
-        /// Told when all of it has arrived.
-        arrived: oneshot::Sender<()>,
-    },
+    /// A frame that is too long for one message. Boxed, since each link holds room for many of these, and most are
+    /// messages.
+    Parts(Box<InParts>),
+}
+
+/// A frame that goes out in parts.
+#[derive(Debug)]
+pub struct InParts {
+    /// Its name.
+    pub of: String,
+    /// Its JSON, where strings may hold bytes over 127.
+    pub frame: Vec<u8>,
+    /// Told when all of it has arrived.
+    pub arrived: oneshot::Sender<()>,
 }
 
 /// The link has ended.
@@ -61,19 +92,43 @@ pub struct LinkEnded;
 
 impl Link {
     /// A link to the agent that said `hello`, and the receiver that its session reads frames from.
-    pub fn new(hello: &Hello) -> (Arc<Self>, mpsc::Receiver<Outgoing>) {
+    pub fn new(hello: &mut Hello, serial: u64) -> (Arc<Self>, mpsc::Receiver<Outgoing>) {
         let (frames, receiver) = mpsc::channel(WINDOW);
         let link = Self {
+            serial,
             text_mode: hello.text_mode(),
             boot: hello.boot_name(),
             max_message: hello.max_message.min(frame::DEFAULT_MAX_MESSAGE),
-            frames,
+            known: std::mem::take(&mut hello.jobs),
+            outlet: Outlet::Session(frames),
             window: Semaphore::new(WINDOW),
             end: CancellationToken::new(),
             ended: CancellationToken::new(),
             ending: OnceLock::new(),
         };
         (Arc::new(link), receiver)
+    }
+
+    /// A link to a computer that is linked to another bridge, at the other end of this line.
+    pub fn through_owner(introduction: &Introduction, line: Arc<OwnerLine>) -> Arc<Self> {
+        Arc::new(Self {
+            serial: introduction.link,
+            text_mode: match introduction.boot {
+                Some(_) => TextMode::Bytes,
+                None => TextMode::Plain,
+            },
+            boot: introduction.boot.clone(),
+            max_message: introduction.max_message.min(frame::DEFAULT_MAX_MESSAGE),
+            known: Vec::new(),
+            outlet: Outlet::Owner {
+                line,
+                computer: introduction.computer_id,
+            },
+            window: Semaphore::new(WINDOW),
+            end: CancellationToken::new(),
+            ended: CancellationToken::new(),
+            ending: OnceLock::new(),
+        })
     }
 
     /// How strings travel.
@@ -91,35 +146,69 @@ impl Link {
         self.max_message
     }
 
-    /// Waits for a place in the computer's event queue; none if the link ended.
-    pub async fn place(&self) -> Option<SemaphorePermit<'_>> {
+    /// Waits for a place in the computer's event queue, in this bridge's turn; none if the link ended.
+    pub async fn place(&self, turn: &Turn) -> Option<SemaphorePermit<'_>> {
+        let _turn = turn.0.lock().await;
         self.window.acquire().await.ok()
     }
 
-    /// Hands a message to the session. It is gone when the link breaks before it is sent.
+    /// Hands over a request, as one message. It is gone when the link breaks before it is sent.
+    ///
+    /// # Errors
+    /// The link has ended.
+    pub async fn send_request(&self, job: &Job, message: String) -> Result<(), LinkEnded> {
+        match &self.outlet {
+            Outlet::Session(frames) => frames
+                .send(Outgoing::Message(message))
+                .await
+                .map_err(|_| LinkEnded),
+            Outlet::Owner { line, computer } => {
+                let about = about(job);
+                line.send(*computer, self.serial, Some(&about), &message)
+                    .await
+            }
+        }
+    }
+
+    /// Sends a request in parts, and waits until all of it has arrived.
+    ///
+    /// # Errors
+    /// The link ended first, or the agent refused the frame.
+    pub async fn send_request_in_parts(&self, job: &Job, frame: String) -> Result<(), LinkEnded> {
+        match &self.outlet {
+            Outlet::Session(frames) => {
+                let (arrived, waiting) = oneshot::channel();
+                let frame = Outgoing::Parts(Box::new(InParts {
+                    of: job.id.clone(),
+                    frame: frame.into_bytes(),
+                    arrived,
+                }));
+                frames.send(frame).await.map_err(|_| LinkEnded)?;
+                waiting.await.map_err(|_| LinkEnded)
+            }
+            Outlet::Owner { line, computer } => {
+                let about = about(job);
+                line.send_long(&job.id, *computer, self.serial, &about, &frame)
+                    .await
+            }
+        }
+    }
+
+    /// Hands over a small frame. It is gone when the link breaks before it is sent.
     ///
     /// # Errors
     /// The link has ended.
     pub async fn send(&self, message: String) -> Result<(), LinkEnded> {
-        self.frames
-            .send(Outgoing::Message(message))
-            .await
-            .map_err(|_| LinkEnded)
-    }
-
-    /// Sends a frame in parts, and waits until all of it has arrived.
-    ///
-    /// # Errors
-    /// The link ended first, or the agent refused the frame.
-    pub async fn send_in_parts(&self, of: &str, frame: Vec<u8>) -> Result<(), LinkEnded> {
-        let (arrived, waiting) = oneshot::channel();
-        let frame = Outgoing::Parts {
-            of: of.to_owned(),
-            frame,
-            arrived,
-        };
-        self.frames.send(frame).await.map_err(|_| LinkEnded)?;
-        waiting.await.map_err(|_| LinkEnded)
+        match &self.outlet {
+            Outlet::Session(frames) => frames
+                .send(Outgoing::Message(message))
+                .await
+                .map_err(|_| LinkEnded),
+            Outlet::Owner { line, computer } => {
+                line.note(message::envelope(*computer, self.serial, None, &message));
+                Ok(())
+            }
+        }
     }
 
     /// Waits until the session has ended.
@@ -139,9 +228,24 @@ impl Link {
             .map_or_else(|| "the link ended".to_owned(), Ending::why)
     }
 
+    /// Whoever waits for the link, or for a place at its computer, learns that it has ended. Why, and that the computer
+    /// is gone, has to be noted before.
+    pub fn has_just_ended(&self) {
+        self.window.close();
+        self.ended.cancel();
+    }
+
     /// Makes the session end for this reason; the first reason counts.
-    pub(super) fn end(&self, ending: Ending) {
+    pub fn end(&self, ending: Ending) {
         let _ = self.ending.set(ending);
         self.end.cancel();
+    }
+}
+
+fn about(job: &Job) -> AboutRequest<'_> {
+    AboutRequest {
+        code: job.code.as_str().into(),
+        exclusive: job.exclusive,
+        listed: job.listed,
     }
 }

@@ -10,12 +10,15 @@ use axum::{
 };
 use futures_util::future::BoxFuture;
 use hyper::{body::Incoming, service::Service};
-use serde_json::json;
+use serde_json::{Value, json};
 
 use super::{
     admission::{self, Policy},
+    bridges::{self, message::Owner, session::Ownership},
     frame::DEFAULT_MAX_MESSAGE,
+    registry::Registry,
     session::{self, Shared},
+    text,
 };
 use crate::{agent, config::LinkConfig};
 
@@ -35,16 +38,26 @@ pub struct Routes {
 struct Inner {
     shared: Arc<Shared>,
     policy: Policy,
+    /// Without it, this bridge shares the port with no other.
+    ownership: Option<Arc<Ownership>>,
 }
 
 /// The routes of a port with this configuration.
-pub fn routes(config: &LinkConfig, shared: Arc<Shared>) -> Routes {
+pub fn routes(
+    config: &LinkConfig,
+    shared: Arc<Shared>,
+    ownership: Option<Arc<Ownership>>,
+) -> Routes {
     let policy = Policy {
         token_required: config.token.is_some(),
         names: config.names.clone(),
     };
     Routes {
-        inner: Arc::new(Inner { shared, policy }),
+        inner: Arc::new(Inner {
+            shared,
+            policy,
+            ownership,
+        }),
     }
 }
 
@@ -81,7 +94,11 @@ impl Routes {
             return (StatusCode::FORBIDDEN, format!("{refusal}\n")).into_response();
         }
         if asks_for_websocket(request.headers()) {
-            return self.link(request, peer).await;
+            return if is_guest(request.headers()) {
+                self.guest(request, peer).await
+            } else {
+                self.link(request, peer).await
+            };
         }
         if request.method() != Method::GET && request.method() != Method::HEAD {
             return (
@@ -115,18 +132,31 @@ impl Routes {
                 .max_write_buffer_size(WRITE_BUFFER)
                 .max_message_size(DEFAULT_MAX_MESSAGE)
                 .max_frame_size(DEFAULT_MAX_MESSAGE)
-                .on_upgrade(move |socket| session::run(socket, peer, shared)),
+                .on_upgrade(move |socket| session::run(Box::new(socket), peer, shared)),
+            Err(rejection) => rejection.into_response(),
+        }
+    }
+
+    /// Another bridge wants to share the port. Whether it may is up to the challenge.
+    async fn guest(self, request: Request, peer: SocketAddr) -> Response {
+        let Some(ownership) = self.inner.ownership.clone() else {
+            return (StatusCode::SERVICE_UNAVAILABLE, NOT_SHARED).into_response();
+        };
+        let (mut parts, _) = request.into_parts();
+        let shared = self.inner.shared.clone();
+        match WebSocketUpgrade::from_request_parts(&mut parts, &()).await {
+            Ok(upgrade) => upgrade
+                .protocols([bridges::SUBPROTOCOL])
+                .max_message_size(bridges::MAX_MESSAGE)
+                .max_frame_size(bridges::MAX_MESSAGE)
+                .on_upgrade(move |socket| bridges::session::run(socket, peer, shared, ownership)),
             Err(rejection) => rejection.into_response(),
         }
     }
 
     fn health(&self) -> Response {
-        let health = json!({
-            "ok": true,
-            "computers": self.inner.shared.registry.linked(),
-            "name": env!("CARGO_PKG_NAME"),
-            "version": env!("CARGO_PKG_VERSION"),
-        });
+        let owner = self.inner.ownership.as_ref().map(|own| &own.owner);
+        let health = health(&self.inner.shared.registry, owner, None);
         (
             [(header::CONTENT_TYPE, "application/json")],
             format!("{health}\n"),
@@ -134,6 +164,25 @@ impl Routes {
             .into_response()
     }
 }
+
+/// What `/health` tells: whether it works, how many computers are linked, who holds the link port, since when, and how
+/// many bridges share it (by default this one and its guests).
+pub fn health(registry: &Registry, owner: Option<&Owner>, bridges: Option<usize>) -> Value {
+    let mut health = json!({
+        "ok": true,
+        "computers": registry.linked(),
+        "name": env!("CARGO_PKG_NAME"),
+        "version": env!("CARGO_PKG_VERSION"),
+    });
+    if let Some(owner) = owner {
+        health["owner"] = json!({ "pid": owner.pid, "since": text::timestamp(owner.since) });
+        health["bridges"] = json!(bridges.unwrap_or(registry.guests.count() + 1));
+    }
+    health
+}
+
+const NOT_SHARED: &str = "This mcp-bridge shares its link port with no other, since it has no state folder to keep a \
+    secret in. Its log says why.\n";
 
 const NOT_FOUND: &str = "This is the link port of mcp-bridge. Computers link here by WebSocket, on any path.\n\
     GET /health            whether it works, and how many computers are linked\n\
@@ -145,6 +194,13 @@ fn asks_for_websocket(headers: &HeaderMap) -> bool {
         .get(header::UPGRADE)
         .and_then(|value| value.to_str().ok())
         .is_some_and(|value| value.eq_ignore_ascii_case("websocket"))
+}
+
+/// Whether the one who asks is another bridge.
+fn is_guest(headers: &HeaderMap) -> bool {
+    headers
+        .get(header::SEC_WEBSOCKET_PROTOCOL)
+        .is_some_and(|protocol| protocol == bridges::SUBPROTOCOL)
 }
 
 /// How the one who asks reaches this port, by its own word.

@@ -9,6 +9,7 @@ use std::{
     time::SystemTime,
 };
 
+use serde::{Deserialize, Serialize};
 use tokio::sync::watch;
 
 use super::{
@@ -40,9 +41,12 @@ pub struct Job {
 /// What a request is about.
 #[derive(Debug, Clone, Copy)]
 pub struct About<'a> {
-    code: &'a str,
-    exclusive: bool,
-    listed: bool,
+    /// Its code, or the beginning of that.
+    pub code: &'a str,
+    /// Whether it holds the turtle while it runs.
+    pub exclusive: bool,
+    /// Whether it is worth a place in lists.
+    pub listed: bool,
 }
 
 impl<'a> About<'a> {
@@ -83,7 +87,8 @@ pub struct Progress {
 }
 
 /// Where a job stands.
-#[derive(Debug, Clone, Copy, PartialEq, Eq)]
+#[derive(Debug, Clone, Copy, PartialEq, Eq, Deserialize, Serialize)]
+#[serde(rename_all = "kebab-case")]
 pub enum Stage {
     /// No word from the computer yet.
     Asked,
@@ -94,12 +99,26 @@ pub enum Stage {
 }
 
 /// How a job ended.
-#[derive(Debug)]
+#[derive(Debug, Clone, Deserialize, Serialize)]
+#[serde(rename_all = "kebab-case")]
 pub enum End {
     /// With the computer's answer.
     Answered(Answer),
     /// Without one, and why. Whether its code ran to the end is not known.
     Lost(String),
+}
+
+impl End {
+    /// The same without the result, which may be large.
+    pub fn outline(&self) -> Self {
+        match self {
+            Self::Answered(answer) => Self::Answered(Answer {
+                result: None,
+                error: answer.error.clone(),
+            }),
+            Self::Lost(why) => Self::Lost(why.clone()),
+        }
+    }
 }
 
 impl Job {
@@ -139,12 +158,8 @@ impl Job {
             listed,
         } = about;
         let progress = Progress {
-            stage: Stage::Asked,
             boot,
-            output: Output::default(),
-            next_seq: 1,
-            end: None,
-            ended: None,
+            ..Progress::new()
         };
         let code = code.chars().take(SHOWN_CODE).collect();
         Self {
@@ -155,6 +170,39 @@ impl Job {
             started,
             adopted,
             progress: watch::Sender::new(progress),
+        }
+    }
+
+    /// A request that another bridge makes through this one.
+    pub fn relayed(id: String, about: About<'_>, boot: Option<String>) -> Arc<Self> {
+        Arc::new(Self::at(id, about, boot, SystemTime::now(), true))
+    }
+
+    /// A job of another bridge, as that bridge told of it.
+    pub fn restore(
+        id: String,
+        code: String,
+        exclusive: bool,
+        started: SystemTime,
+        progress: Progress,
+    ) -> Arc<Self> {
+        Arc::new(Self {
+            id,
+            code,
+            exclusive,
+            listed: true,
+            started,
+            adopted: true,
+            progress: watch::Sender::new(progress),
+        })
+    }
+
+    /// What it is about.
+    pub fn about(&self) -> About<'_> {
+        About {
+            code: &self.code,
+            exclusive: self.exclusive,
+            listed: self.listed,
         }
     }
 
@@ -248,6 +296,45 @@ impl Job {
 }
 
 impl Progress {
+    fn new() -> Self {
+        Self {
+            stage: Stage::Asked,
+            boot: None,
+            output: Output::default(),
+            next_seq: 1,
+            end: None,
+            ended: None,
+        }
+    }
+
+    /// The progress of a job that another bridge asked for.
+    pub fn adopted() -> Self {
+        Self {
+            stage: Stage::Running,
+            ..Self::new()
+        }
+    }
+
+    /// The bytes that were printed from `cursor` on and are still kept, and where they begin.
+    pub fn bytes_from(&self, cursor: u64) -> (u64, Vec<u8>) {
+        self.output.bytes_from(cursor)
+    }
+
+    /// Takes over output that another bridge kept: the bytes that begin at `from`, of `printed` in all.
+    pub fn restore_output(&mut self, from: u64, bytes: Vec<u8>, printed: u64) {
+        self.output = Output::restore(from, bytes, printed);
+    }
+
+    /// Whether there is something to tell one who knows what was printed up to `cursor`.
+    pub fn has_news(&self, cursor: u64) -> bool {
+        self.stage == Stage::Ended || self.printed() > cursor
+    }
+
+    /// The number of the last piece of output that came.
+    pub fn last_seq(&self) -> u64 {
+        self.next_seq - 1
+    }
+
     /// What was printed from `cursor` on, at most `most` bytes of it.
     pub fn read(&self, cursor: u64, most: usize) -> Page {
         self.output.read(cursor, most)
@@ -311,6 +398,16 @@ impl RequestIds {
             self.prefix,
             self.next.fetch_add(1, Ordering::Relaxed)
         )
+    }
+
+    /// What all ids of this bridge begin with.
+    pub fn prefix(&self) -> &str {
+        &self.prefix
+    }
+
+    /// What all ids of the bridge that made this one begin with.
+    pub fn prefix_of(id: &str) -> Option<&str> {
+        id.find('-').map(|dash| &id[..=dash])
     }
 
     /// Whether this bridge, in this run, made the id.

@@ -8,8 +8,11 @@ use std::{
 
 use super::job::{Job, Progress, Stage};
 
-/// How many jobs may be without an end.
+/// How many of a bridge's own jobs may be without an end.
 pub const OPEN_JOBS: usize = 256;
+
+/// How many of all other bridges' jobs may be.
+pub const OPEN_JOBS_OF_OTHERS: usize = 4_096;
 
 /// How many ended jobs stay readable, for how long, and how many bytes they may take together.
 const ENDED_JOBS: usize = 128;
@@ -17,8 +20,10 @@ const ENDED_TIME: Duration = Duration::from_secs(3_600);
 const ENDED_BYTES: usize = 16 * 1024 * 1024;
 
 /// The jobs by id.
-#[derive(Debug, Default)]
+#[derive(Debug)]
 pub struct JobTable {
+    /// How many may be without an end.
+    room: usize,
     all: HashMap<String, Arc<Job>>,
     /// Those that have ended, in that order, with their size in bytes.
     ended: VecDeque<(Arc<Job>, usize)>,
@@ -26,9 +31,19 @@ pub struct JobTable {
 }
 
 impl JobTable {
+    /// An empty table for this many jobs without an end.
+    pub fn new(room: usize) -> Self {
+        Self {
+            room,
+            all: HashMap::new(),
+            ended: VecDeque::new(),
+            ended_bytes: 0,
+        }
+    }
+
     /// Takes a job in, if there is room.
     pub fn enter(&mut self, job: Arc<Job>) -> bool {
-        let room = self.all.len() - self.ended.len() < OPEN_JOBS;
+        let room = self.all.len() - self.ended.len() < self.room;
         if room {
             self.all.insert(job.id.clone(), job);
         }
@@ -66,17 +81,19 @@ impl JobTable {
             .collect()
     }
 
-    /// All that are worth a look, oldest first.
+    /// All that are worth a look, in no order.
     pub fn listed(&mut self) -> Vec<Arc<Job>> {
         self.forget_old();
-        let mut jobs: Vec<_> = self
-            .all
+        let listed = self.all.values().filter(|job| job.listed);
+        listed.cloned().collect()
+    }
+
+    /// The ids of those that the computer has, or had.
+    pub fn known(&self) -> impl Iterator<Item = &str> {
+        self.all
             .values()
-            .filter(|job| job.listed)
-            .cloned()
-            .collect();
-        jobs.sort_by(|a, b| a.started.cmp(&b.started).then_with(|| a.id.cmp(&b.id)));
-        jobs
+            .filter(|job| job.stage() != Stage::Asked)
+            .map(|job| job.id.as_str())
     }
 
     fn forget_old(&mut self) {
@@ -122,7 +139,7 @@ mod tests {
 
     #[test]
     fn the_last_128_ended_jobs_stay_readable() {
-        let mut table = JobTable::default();
+        let mut table = JobTable::new(OPEN_JOBS);
         let running = enter(&mut table, 99_999);
         for id in 0..200 {
             let job = enter(&mut table, id);
@@ -139,7 +156,7 @@ mod tests {
 
     #[test]
     fn ended_jobs_share_a_bound_in_bytes() {
-        let mut table = JobTable::default();
+        let mut table = JobTable::new(OPEN_JOBS);
         for id in 0..40 {
             let job = enter(&mut table, id);
             end(&mut table, &job, 1024 * 1024);
@@ -150,7 +167,7 @@ mod tests {
 
     #[test]
     fn open_jobs_are_bounded_and_unlisted_ones_leave_no_trace() {
-        let mut table = JobTable::default();
+        let mut table = JobTable::new(OPEN_JOBS);
         let jobs: Vec<_> = (0..OPEN_JOBS).map(|id| enter(&mut table, id)).collect();
         let one_more = Job::new("more".into(), About::unlisted(), None);
         assert!(!table.enter(one_more.clone()));

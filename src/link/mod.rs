@@ -2,8 +2,9 @@
 
 pub mod admission;
 mod allowance;
+pub mod bridges;
 pub mod computer;
-mod ending;
+pub mod ending;
 pub mod frame;
 pub mod handle;
 pub mod http;

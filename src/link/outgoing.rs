@@ -4,7 +4,7 @@ use serde::Serialize;
 use serde_json::{Value, json};
 
 use super::{
-    frame::{DEFAULT_MAX_MESSAGE, PROTOCOL},
+    frame::{DEFAULT_MAX_MESSAGE, PROTOCOL, Response},
     parts::Part,
     text::{self, TextMode},
 };
@@ -51,6 +51,16 @@ pub fn cancel(id: &str) -> String {
 /// All of a job's output up to this piece arrived.
 pub fn output_ack(id: &str, seq: u64) -> String {
     ascii(&json!({ "type": "output-ack", "id": id, "seq": seq }))
+}
+
+/// A computer's answer that an owner gives its guest in the computer's place: it went wrong on the way there.
+pub fn response(response: &Response) -> String {
+    ascii(&json!({
+        "type": "response",
+        "id": response.id,
+        "ok": response.answer.error.is_none(),
+        "error": response.answer.error,
+    }))
 }
 
 /// A part of a frame.
@@ -115,9 +125,9 @@ impl<'a> Request<'a> {
     ///
     /// # Errors
     /// `params` is no JSON.
-    pub fn bytes(&self) -> serde_json::Result<Vec<u8>> {
+    pub fn unescaped(&self) -> serde_json::Result<String> {
         // A byte string of UTF-8 text is its UTF-8.
-        serde_json::to_vec(self)
+        serde_json::to_string(self)
     }
 }
 

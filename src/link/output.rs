@@ -78,6 +78,40 @@ impl Output {
         self.kept
     }
 
+    /// What another bridge kept of a job's output: the bytes that begin at `from`, of `printed` in all.
+    pub fn restore(from: u64, bytes: Vec<u8>, printed: u64) -> Self {
+        let mut output = Self {
+            start: from,
+            end: from,
+            ..Self::default()
+        };
+        output.push(bytes);
+        output.lose(printed.saturating_sub(output.end));
+        output
+    }
+
+    /// The kept bytes from `cursor` on, and where they begin: after the last loss, if there was one.
+    pub fn bytes_from(&self, cursor: u64) -> (u64, Vec<u8>) {
+        let mut from = cursor.clamp(self.start, self.end);
+        let mut bytes = Vec::new();
+        let mut position = self.start;
+        for piece in &self.pieces {
+            let length = piece.length();
+            // A piece is in memory, so what is skipped of it fits.
+            let skip = from.saturating_sub(position).min(length) as usize;
+            position += length;
+            match piece {
+                Piece::Text(text) => bytes.extend_from_slice(&text[skip..]),
+                Piece::Lost(_) if skip as u64 == length => {}
+                Piece::Lost(_) => {
+                    bytes.clear();
+                    from = position;
+                }
+            }
+        }
+        (from, bytes)
+    }
+
     /// What stands from `cursor` on, at most `most` bytes of it. A character is never cut in two, unless it is still
     /// being printed.
     pub fn read(&self, cursor: u64, most: usize) -> Page {
@@ -267,6 +301,24 @@ mod tests {
             page.text
                 .starts_with("[5051424 bytes of output were lost here]\n")
         );
+    }
+
+    #[test]
+    fn another_bridge_takes_over_what_is_kept_and_what_was_lost() {
+        let mut kept = output(&["abc"]);
+        kept.lose(4);
+        kept.push(b"defg".to_vec());
+        assert_eq!(kept.bytes_from(0), (7, b"defg".to_vec()));
+        assert_eq!(kept.bytes_from(9), (9, b"fg".to_vec()));
+        assert_eq!(kept.bytes_from(99), (11, Vec::new()));
+        let (from, bytes) = kept.bytes_from(0);
+        let taken = Output::restore(from, bytes, kept.end());
+        assert_eq!(taken.end(), 11);
+        assert_eq!(
+            taken.read(0, 100).text,
+            "[7 bytes of output were lost here]\ndefg"
+        );
+        assert_eq!(Output::restore(5, Vec::new(), 8).read(5, 100).lost, 3);
     }
 
     #[test]

@@ -1,4 +1,4 @@
-//! The link port: binds it, tries again when it can't, and hands each connection to HTTP or to a session.
+//! The link port: binds it, and hands each connection to HTTP, which makes a link of it or answers.
 
 use std::{io, net::SocketAddr, sync::Arc, time::Duration};
 
@@ -6,18 +6,11 @@ use hyper_util::rt::{TokioIo, TokioTimer};
 use tokio::{
     io::{AsyncRead, AsyncWrite},
     net::{TcpListener, TcpStream},
-    sync::{Notify, Semaphore, watch},
-    time::timeout,
+    sync::Semaphore,
 };
 
-use super::{http, registry::Registry, session::Shared};
+use super::http;
 use crate::config::LinkConfig;
-
-/// How long after the start the port is bound at the latest, when no request came that needs it.
-const BIND_AFTER: Duration = Duration::from_secs(1);
-
-/// How long after a failed attempt the port is tried again.
-const BIND_AGAIN_AFTER: Duration = Duration::from_secs(2);
 
 /// The most connections at once; more wait in the system's queue.
 const MAX_CONNECTIONS: usize = 16_384;
@@ -31,17 +24,6 @@ const MAX_HEAD: usize = 16 * 1024;
 /// How long the silence on a connection lasts before the system asks whether the other end is still there.
 const KEEPALIVE_AFTER: Duration = Duration::from_secs(30);
 
-/// What the link port is doing.
-#[derive(Debug, Clone, PartialEq)]
-pub enum PortState {
-    /// It was not tried yet.
-    Starting,
-    /// Computers can link here.
-    Listening(SocketAddr),
-    /// It can't be bound; it is tried again every two seconds.
-    Blocked(Blocked),
-}
-
 /// Why the port can't be bound.
 #[derive(Debug, Clone, PartialEq)]
 pub struct Blocked {
@@ -51,91 +33,18 @@ pub struct Blocked {
     pub reason: String,
 }
 
-/// The link port and the computers behind it, from the rest of the program's side.
-#[derive(Debug)]
-pub struct LinkPort {
-    shared: Arc<Shared>,
-    state: watch::Receiver<PortState>,
-    wanted: Arc<Notify>,
+/// Binds the port.
+///
+/// # Errors
+/// The system's, such as that another program holds it.
+pub async fn bind(config: &LinkConfig) -> io::Result<(TcpListener, SocketAddr)> {
+    let listener = TcpListener::bind((config.host.as_str(), config.port)).await?;
+    let address = listener.local_addr()?;
+    Ok((listener, address))
 }
 
-impl LinkPort {
-    /// Starts serving the port in the background, for as long as the runtime lives.
-    pub fn start(config: &LinkConfig) -> Self {
-        let shared = Arc::new(Shared {
-            registry: Registry::default(),
-            token: config.token.clone(),
-        });
-        let (report, state) = watch::channel(PortState::Starting);
-        let wanted = Arc::new(Notify::new());
-        tokio::spawn(listen(
-            config.clone(),
-            shared.clone(),
-            report,
-            wanted.clone(),
-        ));
-        Self {
-            shared,
-            state,
-            wanted,
-        }
-    }
-
-    /// Binds the port now: someone who is not just probing this process wants it.
-    pub fn want(&self) {
-        self.wanted.notify_one();
-    }
-
-    /// What the port is doing, as soon as it was tried once.
-    pub async fn state(&self) -> PortState {
-        let mut state = self.state.clone();
-        let tried = state.wait_for(|state| *state != PortState::Starting).await;
-        // The sender lives as long as the port's task, and says what went wrong before it ends.
-        tried.map_or(PortState::Starting, |state| state.clone())
-    }
-
-    /// The computers.
-    pub fn registry(&self) -> &Registry {
-        &self.shared.registry
-    }
-}
-
-/// Binds, again and again until it works, and then accepts for ever.
-async fn listen(
-    config: LinkConfig,
-    shared: Arc<Shared>,
-    report: watch::Sender<PortState>,
-    wanted: Arc<Notify>,
-) {
-    // A probe process must not take the port from the one that stays.
-    let _ = timeout(BIND_AFTER, wanted.notified()).await;
-    let listener = loop {
-        match TcpListener::bind((config.host.as_str(), config.port)).await {
-            Ok(listener) => break listener,
-            Err(error) => {
-                let blocked = Blocked::new(&config, &error);
-                if *report.borrow() == PortState::Starting {
-                    tracing::error!(address = blocked.address, %error, "the link port can't be bound; trying again every 2 s");
-                }
-                report.send_replace(PortState::Blocked(blocked));
-            }
-        }
-        tokio::time::sleep(BIND_AGAIN_AFTER).await;
-    };
-    match listener.local_addr() {
-        Ok(address) => {
-            tracing::info!(%address, "computers can link");
-            report.send_replace(PortState::Listening(address));
-        }
-        Err(error) => {
-            report.send_replace(PortState::Blocked(Blocked::new(&config, &error)));
-            return;
-        }
-    }
-    accept(listener, http::routes(&config, shared)).await;
-}
-
-async fn accept(listener: TcpListener, routes: http::Routes) {
+/// Accepts connections for ever, and hands each to HTTP or to a session.
+pub async fn accept(listener: TcpListener, routes: http::Routes) {
     let places = Arc::new(Semaphore::new(MAX_CONNECTIONS));
     loop {
         // The semaphore is never closed.
@@ -193,16 +102,12 @@ fn keep_alive(stream: &TcpStream) -> io::Result<()> {
 }
 
 impl Blocked {
-    fn new(config: &LinkConfig, error: &io::Error) -> Self {
-        let address = if config.host.contains(':') {
-            format!("[{}]:{}", config.host, config.port)
-        } else {
-            format!("{}:{}", config.host, config.port)
-        };
+    /// What there is to say of this error.
+    pub fn new(config: &LinkConfig, error: &io::Error) -> Self {
         let advice = match error.kind() {
             io::ErrorKind::AddrInUse => {
-                "Another program holds it, perhaps another mcp-bridge. Stop that program, or set CC_LINK_PORT to \
-                 another port and give the agents the new one."
+                "Another program holds it. Stop that program, or set CC_LINK_PORT to another port and give the agents \
+                 the new one."
             }
             io::ErrorKind::PermissionDenied => {
                 "This user may not listen there, or the system keeps the port for itself. Set CC_LINK_PORT to another \
@@ -213,10 +118,17 @@ impl Blocked {
             }
             _ => "Set CC_LINK_HOST to an address of this machine, or to 0.0.0.0 for all of them.",
         };
-        Self {
-            address,
-            reason: format!("{error}. {advice}"),
-        }
+        Self::because(config, format!("{error}. {advice}"))
+    }
+
+    /// The port of this configuration, blocked for a reason in whole sentences.
+    pub fn because(config: &LinkConfig, reason: String) -> Self {
+        let address = if config.host.contains(':') {
+            format!("[{}]:{}", config.host, config.port)
+        } else {
+            format!("{}:{}", config.host, config.port)
+        };
+        Self { address, reason }
     }
 }
 

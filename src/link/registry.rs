@@ -7,50 +7,97 @@ use std::{
         Arc, Mutex, MutexGuard, PoisonError,
         atomic::{AtomicU64, Ordering},
     },
+    time::SystemTime,
 };
 
+use tokio::sync::mpsc;
+
 use super::{
+    bridges::{
+        guests::{Guest, Guests},
+        message::{FromOwner, Introduction},
+    },
     computer::{Computer, Facts, Presence},
     frame::{ComputerId, Hello},
-    handle::Link,
+    handle::{Link, Outgoing},
     job::{Job, RequestIds},
 };
 
 /// How many computers that left are remembered; the longest gone are forgotten first.
 const REMEMBERED: usize = 1_000;
 
-/// All computers this bridge has seen, by number.
+/// All computers this bridge has seen, by number: those linked to it, or to the bridge that holds the link port.
 #[derive(Debug, Default)]
 pub struct Registry {
     computers: Mutex<BTreeMap<ComputerId, Arc<Computer>>>,
     /// How many of them are linked, kept beside the map so that `/health` costs nothing.
     linked: AtomicU64,
+    /// Counts the links.
+    links: AtomicU64,
     /// Makes the ids of this bridge's requests.
     pub ids: RequestIds,
+    /// The bridges that share the computers while this one holds the link port. They are told of every change in the
+    /// order in which it happened.
+    pub guests: Guests,
 }
 
 impl Registry {
-    /// Enters a computer that has just linked, and returns the older link of the same number that it replaces.
+    /// Makes a link to the agent that said `hello`, and enters its computer. Returns the computer, the link, what its
+    /// session is to send, and the older link of the same number that it replaces.
+    pub fn link(&self, mut hello: Hello, address: SocketAddr) -> Registered {
+        let serial = self.links.fetch_add(1, Ordering::Relaxed) + 1;
+        let facts = Facts::new(&hello, address);
+        let (link, frames) = Link::new(&mut hello, serial);
+        let (computer, older) = self.register(facts, &link.known, link.clone());
+        Registered {
+            computer,
+            link,
+            frames,
+            older,
+        }
+    }
+
+    /// Enters a computer that has just linked; `known` are the requests that its agent still knows. Returns the older
+    /// link of the same number that it replaces.
     pub fn register(
         &self,
-        hello: &Hello,
-        address: SocketAddr,
+        facts: Facts,
+        known: &[String],
         link: Arc<Link>,
     ) -> (Arc<Computer>, Option<Arc<Link>>) {
-        let facts = Facts::new(hello, address);
         let mut computers = self.lock();
-        let (computer, older) = match computers.get(&hello.computer) {
-            Some(known) => (known.clone(), known.linked(facts, &hello.jobs, link)),
+        let (computer, older) = match computers.get(&facts.id) {
+            Some(computer) => (
+                computer.clone(),
+                computer.linked(facts, known, link.clone()),
+            ),
             None => {
-                let computer = Arc::new(Computer::new(facts, link));
-                computers.insert(hello.computer, computer.clone());
+                let computer = Arc::new(Computer::new(facts, Presence::Linked(link.clone())));
+                computers.insert(computer.id, computer.clone());
                 (computer, None)
             }
         };
         if older.is_none() {
             self.linked.fetch_add(1, Ordering::Relaxed);
         }
+        self.guests
+            .tell_all(|| FromOwner::Linked(computer.introduction(&computer.facts(), Some(&link))));
         (computer, older)
+    }
+
+    /// Enters a computer that another bridge says is gone; one that is linked here stays so.
+    pub fn enter_gone(&self, facts: Facts, since: SystemTime, why: String) {
+        let mut computers = self.lock();
+        match computers.get(&facts.id) {
+            Some(computer) if computer.link().is_some() => {}
+            Some(computer) => computer.gone(facts, since, why),
+            None => {
+                let id = facts.id;
+                let computer = Computer::new(facts, Presence::Left { since, why });
+                computers.insert(id, Arc::new(computer));
+            }
+        }
+        self.forget_some(&mut computers);
     }
 
     /// Notes that `link` ended, unless a newer one of the same computer has taken its place.
@@ -59,14 +106,37 @@ impl Registry {
         if !computer.left(link, why) {
             return;
         }
-        let linked = self.linked.fetch_sub(1, Ordering::Relaxed) - 1;
-        if computers.len()
-            > usize::try_from(linked)
-                .unwrap_or(usize::MAX)
-                .saturating_add(REMEMBERED)
-        {
-            forget_longest_gone(&mut computers);
+        self.linked.fetch_sub(1, Ordering::Relaxed);
+        self.guests.tell_all(|| FromOwner::Left {
+            introduction: None,
+            computer_id: computer.id,
+            since: SystemTime::now(),
+            why: why.to_owned(),
+        });
+        self.forget_some(&mut computers);
+    }
+
+    /// Takes a guest in, and tells it of all computers before anything that changes from now on.
+    pub fn enter_guest(&self, guest: &Arc<Guest>) {
+        let computers = self.lock();
+        for computer in computers.values() {
+            let facts = computer.facts();
+            guest.tell(&match computer.presence() {
+                Presence::Linked(link) => {
+                    FromOwner::Linked(computer.introduction(&facts, Some(&link)))
+                }
+                Presence::Left { since, why } => FromOwner::Left {
+                    introduction: Some(Introduction {
+                        known: Vec::new(),
+                        ..computer.introduction(&facts, None)
+                    }),
+                    computer_id: computer.id,
+                    since,
+                    why,
+                },
+            });
         }
+        self.guests.enter(guest);
     }
 
     /// One computer.
@@ -91,12 +161,32 @@ impl Registry {
         self.linked.load(Ordering::Relaxed)
     }
 
+    fn forget_some(&self, computers: &mut BTreeMap<ComputerId, Arc<Computer>>) {
+        let linked = usize::try_from(self.linked()).unwrap_or(usize::MAX);
+        if computers.len() > linked.saturating_add(REMEMBERED) {
+            forget_longest_gone(computers);
+        }
+    }
+
     fn lock(&self) -> MutexGuard<'_, BTreeMap<ComputerId, Arc<Computer>>> {
         // No code that holds the lock can leave the map half changed.
         self.computers
             .lock()
             .unwrap_or_else(PoisonError::into_inner)
     }
+}
+
+/// A computer that has just linked.
+#[derive(Debug)]
+pub struct Registered {
+    /// The computer.
+    pub computer: Arc<Computer>,
+    /// Its link.
+    pub link: Arc<Link>,
+    /// What the link's session is to send.
+    pub frames: mpsc::Receiver<Outgoing>,
+    /// The older link of the same number that this one replaces.
+    pub older: Option<Arc<Link>>,
 }
 
 fn forget_longest_gone(computers: &mut BTreeMap<ComputerId, Arc<Computer>>) {
@@ -126,10 +216,8 @@ mod tests {
     }
 
     fn link(registry: &Registry, id: u64) -> (Arc<Computer>, Arc<Link>, Option<Arc<Link>>) {
-        let link = Link::new(&hello(id)).0;
-        let (computer, older) =
-            registry.register(&hello(id), "127.0.0.1:1".parse().unwrap(), link.clone());
-        (computer, link, older)
+        let registered = registry.link(hello(id), "127.0.0.1:1".parse().unwrap());
+        (registered.computer, registered.link, registered.older)
     }
 
     #[test]

@@ -10,15 +10,16 @@ use tokio::{
 
 use super::{
     allowance::Allowance,
+    bridges::message,
     computer::{Computer, Facts},
     ending::{Ending, HELLO_TIME, SEND_TIME, clip_reason},
     frame::{self, AgentError, AgentFrame, Answer, FrameError, Hello, Response},
     handle::{Link, Outgoing},
     outgoing, parts,
-    registry::Registry,
+    registry::{Registered, Registry},
     text::TextMode,
 };
-use crate::config::LinkToken;
+use crate::config::Token;
 
 /// How long the bridge waits for the other side to take notice of a close.
 const CLOSE_TIME: Duration = Duration::from_millis(500);
@@ -38,11 +39,14 @@ pub struct Shared {
     /// Where computers are entered.
     pub registry: Registry,
     /// What each hello must show.
-    pub token: Option<LinkToken>,
+    pub token: Option<Token>,
 }
 
 /// Serves one connection from its hello to its end.
-pub async fn run(mut socket: WebSocket, address: SocketAddr, shared: Arc<Shared>) {
+///
+/// The socket is boxed, and what a link does only at its end is too: each of thousands of links holds room for all that
+/// this function may ever hold.
+pub async fn run(mut socket: Box<WebSocket>, address: SocketAddr, shared: Arc<Shared>) {
     let mut unasked = Allowance::new();
     let hello = match timeout(HELLO_TIME, greet(&mut socket, &mut unasked))
         .await
@@ -56,15 +60,18 @@ pub async fn run(mut socket: WebSocket, address: SocketAddr, shared: Arc<Shared>
         {
             hello
         }
-        Ok(_) => return refuse(socket, address, Ending::BadToken).await,
-        Err(ending) => return refuse(socket, address, ending).await,
+        Ok(_) => return Box::pin(refuse(socket, address, Ending::BadToken)).await,
+        Err(ending) => return Box::pin(refuse(socket, address, ending)).await,
     };
 
     let protocol = hello.protocol;
     let dead_seconds = dead_seconds(&hello);
-    let (link, frames) = Link::new(&hello);
-    let (computer, older) = shared.registry.register(&hello, address, link.clone());
-    drop(hello);
+    let Registered {
+        computer,
+        link,
+        frames,
+        older,
+    } = shared.registry.link(*hello, address);
     if let Some(older) = older {
         older.end(Ending::Replaced(address));
     }
@@ -91,12 +98,11 @@ pub async fn run(mut socket: WebSocket, address: SocketAddr, shared: Arc<Shared>
     // Whoever waits learns of the end through these, and then asks why: so the reason is set first.
     link.end(ending.clone());
     shared.registry.leave(&computer, &link, &ending.why());
-    link.window.close();
-    link.ended.cancel();
+    link.has_just_ended();
     tracing::info!(computer = %computer.id, %address, why = ending.why(), "left");
     // A version-1 agent knows no hello-error once it is linked.
     let tell = ending.hello_error().filter(|_| protocol >= 2);
-    close(socket, &ending, tell).await;
+    Box::pin(close(socket, &ending, tell)).await;
 }
 
 fn dead_seconds(hello: &Hello) -> u64 {
@@ -106,7 +112,7 @@ fn dead_seconds(hello: &Hello) -> u64 {
     }
 }
 
-async fn refuse(socket: WebSocket, address: SocketAddr, ending: Ending) {
+async fn refuse(socket: Box<WebSocket>, address: SocketAddr, ending: Ending) {
     tracing::warn!(%address, why = ending.why(), "link refused");
     let tell = ending.hello_error();
     close(socket, &ending, tell).await;
@@ -162,7 +168,7 @@ fn read_error(error: axum::Error) -> Ending {
 
 /// A linked computer's session.
 struct Session {
-    socket: WebSocket,
+    socket: Box<WebSocket>,
     link: Arc<Link>,
     computer: Arc<Computer>,
     facts: Arc<Facts>,
@@ -182,7 +188,7 @@ struct Session {
 
 impl Session {
     fn new(
-        socket: WebSocket,
+        socket: Box<WebSocket>,
         link: Arc<Link>,
         computer: Arc<Computer>,
         facts: Arc<Facts>,
@@ -259,7 +265,7 @@ impl Session {
             Ok(AgentFrame::Part { of, n, count, data }) if self.link.boot().is_some() => {
                 self.receive_part(&of, n, count, &data).await
             }
-            Ok(frame) => self.take(frame).await,
+            Ok(frame) => self.take(frame, text).await,
             Err(error) => {
                 tracing::warn!(computer = %self.computer.id, %error, "passed over a frame");
                 self.unasked.take()
@@ -267,22 +273,27 @@ impl Session {
         }
     }
 
-    /// Acts on a whole frame.
-    async fn take(&mut self, frame: AgentFrame) -> Result<(), Ending> {
+    /// Acts on a whole frame; `text` is what it was read from.
+    async fn take(&mut self, frame: AgentFrame, text: &str) -> Result<(), Ending> {
         let new_protocol = self.link.boot().is_some();
         match frame {
-            AgentFrame::Response(response) => return self.take_response(response).await,
+            AgentFrame::Response(response) => return self.take_response(response, text).await,
             AgentFrame::Accepted { id } if new_protocol => {
-                if !self.computer.accepted(&id) {
+                let guest = self.pass_on(&id, text);
+                if self.computer.accepted(&id).is_none() && !guest {
                     self.unasked.take()?;
                 }
             }
             AgentFrame::Output(piece) if new_protocol => {
                 let acknowledged = outgoing::output_ack(&piece.id, piece.seq);
-                if !self.computer.printed(piece) {
+                let guest = self.pass_on(&piece.id, text);
+                if self.computer.printed(piece).is_none() && !guest {
                     self.unasked.take()?;
                 }
-                self.write(acknowledged).await?;
+                // A guest says itself what has arrived, so that nothing is lost on the way to it.
+                if !guest {
+                    self.write(acknowledged).await?;
+                }
             }
             AgentFrame::Job(report) if new_protocol => {
                 self.unasked.take()?;
@@ -307,21 +318,28 @@ impl Session {
         Ok(())
     }
 
-    async fn take_response(&mut self, response: Response) -> Result<(), Ending> {
+    async fn take_response(&mut self, response: Response, text: &str) -> Result<(), Ending> {
         let id = response.id.clone();
-        let ours = match self.computer.answered(response) {
-            Some(job) => !job.adopted,
-            None => {
-                tracing::debug!(computer = %self.computer.id, request = id, "nobody waits for this answer");
-                self.unasked.take()?;
-                self.shared.registry.ids.made(&id)
-            }
-        };
+        let guest = self.pass_on(&id, text);
+        if self.computer.answered(response).is_none() && !guest {
+            tracing::debug!(computer = %self.computer.id, request = id, "nobody waits for this answer");
+            self.unasked.take()?;
+        }
         // Only the bridge that asked may say that the answer is no longer needed.
-        if ours && self.link.boot().is_some() {
+        if self.shared.registry.ids.made(&id) && self.link.boot().is_some() {
             self.write(outgoing::ack(&id)).await?;
         }
         Ok(())
+    }
+
+    /// Passes a frame on to the guest that made the request, if a guest did.
+    fn pass_on(&self, request: &str, text: &str) -> bool {
+        let guest = self.shared.registry.guests.of(request);
+        if let Some(guest) = &guest {
+            let (computer, link) = (self.computer.id, self.link.serial);
+            guest.push(message::envelope(computer, link, None, text));
+        }
+        guest.is_some()
     }
 
     async fn receive_part(
@@ -337,7 +355,7 @@ impl Session {
                 self.write(outgoing::part_ack(of, n, None)).await?;
                 match frame::read(&text, self.link.text_mode()) {
                     Ok(AgentFrame::Part { .. }) => self.unasked.take(),
-                    Ok(frame) => Box::pin(self.take(frame)).await,
+                    Ok(frame) => Box::pin(self.take(frame, &text)).await,
                     Err(error) => {
                         tracing::warn!(computer = %self.computer.id, %error, "passed over a frame that came in parts");
                         self.unasked.take()
@@ -366,7 +384,9 @@ impl Session {
         };
         if let Some(error) = error {
             self.parts_out.pop_front();
-            self.computer.answered(refused_in_parts(of, &error));
+            let refused = refused_in_parts(of, &error);
+            self.pass_on(of, &outgoing::response(&refused));
+            self.computer.answered(refused);
         } else if frame.acknowledge(n)
             && let Some((_, arrived)) = self.parts_out.pop_front()
         {
@@ -379,9 +399,9 @@ impl Session {
     async fn send(&mut self, frame: Outgoing) -> Result<(), Ending> {
         match frame {
             Outgoing::Message(message) => self.write(message).await,
-            Outgoing::Parts { of, frame, arrived } => {
-                self.parts_out
-                    .push_back((parts::Outgoing::new(of, frame), arrived));
+            Outgoing::Parts(parts) => {
+                let frame = parts::Outgoing::new(parts.of, parts.frame);
+                self.parts_out.push_back((frame, parts.arrived));
                 self.write_parts().await
             }
         }
@@ -433,7 +453,7 @@ fn refused_in_parts(id: &str, error: &str) -> Response {
 }
 
 /// Tells the agent why, closes, and gives it a moment to read that.
-async fn close(mut socket: WebSocket, ending: &Ending, hello_error: Option<(String, bool)>) {
+async fn close(mut socket: Box<WebSocket>, ending: &Ending, hello_error: Option<(String, bool)>) {
     let Some(code) = ending.close_code() else {
         return;
     };

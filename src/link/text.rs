@@ -181,6 +181,19 @@ pub fn one_line(text: &str) -> Cow<'_, str> {
     Cow::Owned(line)
 }
 
+/// `moment` as RFC 3339 in UTC, to the second.
+pub fn timestamp(moment: std::time::SystemTime) -> String {
+    time::OffsetDateTime::from(moment)
+        .replace_nanosecond(0)
+        .ok()
+        .and_then(|moment| {
+            moment
+                .format(&time::format_description::well_known::Rfc3339)
+                .ok()
+        })
+        .unwrap_or_default()
+}
+
 #[cfg(test)]
 mod tests {
     use super::*;

@@ -58,7 +58,7 @@ pub struct Edge {
     open: bool,
     /// Cancelled when there is nobody left to serve.
     gone: CancellationToken,
-    /// Called at the first request that is more than a probe.
+    /// Called at the first request that uses what is offered.
     wanted: Option<Box<dyn FnOnce() + Send + Sync>>,
     /// Until when, after the end of the input, answers are still waited for.
     last_answers_until: Option<Instant>,
@@ -76,7 +76,7 @@ struct Shared {
 }
 
 impl Edge {
-    /// An edge over these streams. `wanted` is called at the first request that shows a client that stays; `gone` is
+    /// An edge over these streams. `wanted` is called at the first request that uses what is offered; `gone` is
     /// cancelled once the client closed our input and what could still be answered was, or our output broke.
     pub fn new(
         input: Input,
@@ -109,11 +109,9 @@ impl Edge {
                     self.shared.clone().answer(incoming::id_in_use(&request.id));
                     return false;
                 }
-                let probe = matches!(
-                    request.request,
-                    ClientRequest::DiscoverRequest(_) | ClientRequest::PingRequest(_)
-                );
-                if !probe && let Some(wanted) = self.wanted.take() {
+                if uses(&request.request)
+                    && let Some(wanted) = self.wanted.take()
+                {
                     wanted();
                 }
                 self.open |= opens_session(&request.request);
@@ -166,6 +164,17 @@ impl Edge {
     }
 }
 
+/// Whether this request uses what is offered. A client that only wants to know what that is may start this program,
+/// initialize it, list its tools, and end it within moments; the copy that stays is another one.
+fn uses(request: &ClientRequest) -> bool {
+    matches!(
+        request,
+        ClientRequest::CallToolRequest(_)
+            | ClientRequest::GetPromptRequest(_)
+            | ClientRequest::ReadResourceRequest(_)
+    )
+}
+
 /// Whether rmcp takes this request as the opening of a session.
 fn opens_session(request: &ClientRequest) -> bool {
     match request {
@@ -197,11 +206,7 @@ impl Transport<RoleServer> for Edge {
                 JsonRpcMessage::Request(_) | JsonRpcMessage::Notification(_) => None,
             };
             let line = shared.announce(serde_json::to_vec(&message)?);
-            let written = shared.write(line).await;
-            if let Some(id) = answered {
-                shared.answered(&id);
-            }
-            written
+            shared.write(line, answered.as_ref()).await
         }
     }
 
@@ -240,7 +245,7 @@ impl Shared {
     /// Writes an answer of the edge's own, without keeping the reader waiting.
     fn answer(self: Arc<Self>, line: String) {
         let line = self.announce(line.into_bytes());
-        tokio::spawn(async move { self.write(line).await });
+        tokio::spawn(async move { self.write(line, None).await });
     }
 
     /// Ends a line and counts it as unread, before it waits for its turn.
@@ -250,10 +255,14 @@ impl Shared {
         line
     }
 
-    /// Writes a line that was announced, whole: writers take turns.
-    async fn write(&self, line: Vec<u8>) -> io::Result<()> {
+    /// Writes a line that was announced, whole: writers take turns. If it answers a request, its id is free again
+    /// before the client can have read the line.
+    async fn write(&self, line: Vec<u8>, answered: Option<&RequestId>) -> io::Result<()> {
         let written = async {
             let mut output = self.output.lock().await;
+            if let Some(id) = answered {
+                self.answered(id);
+            }
             output.write_all(&line).await?;
             output.flush().await
         }

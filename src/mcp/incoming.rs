@@ -1,4 +1,5 @@
-//! What a line of standard input is: a message for rmcp, or something that is answered at once. No I/O.
+//! What a line of standard input or the body of a request is: a message for rmcp, or something that is answered at
+//! once. No I/O.
 
 use rmcp::model::ClientJsonRpcMessage;
 use serde::Serialize;
@@ -43,17 +44,17 @@ fn diagnose(line: &[u8], error: &serde_json::Error) -> Incoming {
             return refuse(
                 find_id(line).as_deref(),
                 PARSE_ERROR,
-                &format!("This line is not valid JSON: {syntax}"),
+                &format!("This message is not valid JSON: {syntax}"),
             );
         }
     };
     let Value::Object(fields) = value else {
         let what = if value.is_array() {
-            "an array: batches are not supported, send one message a line"
+            "an array: batches are not supported, send one message at a time"
         } else {
             "not a JSON object"
         };
-        return refuse(None, INVALID_REQUEST, &format!("This line is {what}"));
+        return refuse(None, INVALID_REQUEST, &format!("This message is {what}"));
     };
     if !fields.contains_key("id") && fields.get("method").is_some_and(Value::is_string) {
         tracing::debug!(%error, "passed over a notification that can't be read");
@@ -91,7 +92,7 @@ pub fn too_long(id: Option<&str>, cap: usize) -> String {
     reply(
         id,
         INVALID_REQUEST,
-        &format!("This line is over {cap} bytes long. Send less in one message."),
+        &format!("This message is over {cap} bytes long. Send less in one message."),
     )
 }
 

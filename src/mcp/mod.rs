@@ -1,8 +1,11 @@
-//! The MCP side: lines of JSON-RPC on standard input and output, served by rmcp.
+//! The MCP side: JSON-RPC on standard input and output, or over HTTP, served by rmcp.
 
+mod changes;
 pub mod edge;
+pub mod http;
 mod id_scanner;
 mod incoming;
+mod listener;
 pub mod server;
 pub mod stdio;
 mod upstream;
@@ -16,7 +19,7 @@ use stdio::{Input, Output};
 
 /// Serves one client over these streams until it is gone.
 ///
-/// `wanted` is called at the first request that shows a client that stays. Returns as soon as the client closed our
+/// `wanted` is called at the first request that uses what is offered. Returns as soon as the client closed our
 /// input, or its end of our output: calls that go on then have nobody to answer.
 pub async fn serve(
     server: Server,
@@ -55,7 +58,7 @@ mod tests {
     use crate::{
         config::LinkConfig,
         fabric::Fabric,
-        tools::{Catalogue, Context, Tool},
+        tools::{Catalogue, Context, Offer, Tool, catalogue::fixed, policy::Policy},
     };
 
     struct Panics(Definition);
@@ -65,6 +68,14 @@ mod tests {
             &self.0
         }
 
+        fn set(&self) -> &str {
+            "core"
+        }
+
+        fn origin(&self) -> String {
+            "here".to_owned()
+        }
+
         fn call<'a>(&'a self, _: Context<'a>, _: JsonObject) -> BoxFuture<'a, CallToolResult> {
             Box::pin(async { panic!("on purpose") })
         }
@@ -72,19 +83,19 @@ mod tests {
 
     #[tokio::test]
     async fn a_panicking_tool_is_a_tool_error_and_the_session_goes_on() {
-        let mut catalogue = Catalogue::default();
-        catalogue.add(Arc::new(Panics(Definition::new(
-            "panics",
-            "Panics.",
-            Arc::default(),
-        ))));
+        let panics = Panics(Definition::new("panics", "Panics.", Arc::default()));
+        let offer = Offer {
+            tools: vec![Arc::new(panics)],
+            ..Offer::default()
+        };
+        let catalogue = Catalogue::start(vec![fixed(offer)], Policy::default());
         let config = LinkConfig {
             host: "127.0.0.1".into(),
             port: 0,
             token: None,
             names: Vec::new(),
         };
-        let server = Server::new(Arc::new(Fabric::start(&config)), Arc::new(catalogue));
+        let server = Server::new(Arc::new(Fabric::start(&config, None)), catalogue);
         let (ours, theirs) = tokio::io::duplex(64 * 1024);
         let (input, output) = tokio::io::split(theirs);
         let session = tokio::spawn(serve(server, Box::new(input), Box::new(output), || {}));

@@ -1,58 +1,22 @@
-//! What the managed MCP servers add to a client's session: their tools, prompts and resources, and news of them.
-
-use std::borrow::Cow;
+//! What the managed MCP servers add to a client's session beside their tools: their prompts and resources.
 
 use rmcp::{
     ErrorData, RoleServer,
     model::{
-        CallToolRequestParams, CallToolResponse, CallToolResult, ErrorCode, GetPromptRequestParams,
-        GetPromptResponse, ProgressNotificationParam, ReadResourceRequestParams,
-        ReadResourceResponse, Tool,
+        GetPromptRequestParams, GetPromptResponse, ReadResourceRequestParams, ReadResourceResponse,
     },
     service::{Peer, RequestContext},
 };
 use serde::Serialize;
-use tokio::sync::mpsc;
+use serde_json::json;
+use tokio::time::sleep;
 
-use super::server::{MAX_ANSWER, Server, bounded};
-use crate::{
-    tools::{self, upstream_status},
-    upstream::session::{PROGRESS_QUEUE, Progress},
+use super::{
+    changes::BURST,
+    server::{MAX_ANSWER, Server},
 };
 
 impl Server {
-    /// Says that a client stays, and tells it of changes from now on. Only in the era that has such notifications.
-    pub(super) fn upstream_begins(&self, peer: &Peer<RoleServer>) {
-        let client = peer
-            .peer_info()
-            .map(|client| client.client_info.name.clone());
-        let upstream = self.upstream.clone();
-        let peer = peer.clone();
-        // Ends with the client or the servers.
-        tokio::spawn(async move {
-            upstream.begin(&client.unwrap_or_default());
-            upstream.ready().await;
-            let mut changes = upstream.changes();
-            while let Some(changed) = changes.next().await {
-                let told = async {
-                    if changed.tools {
-                        peer.notify_tool_list_changed().await?;
-                    }
-                    if changed.prompts {
-                        peer.notify_prompt_list_changed().await?;
-                    }
-                    if changed.resources {
-                        peer.notify_resource_list_changed().await?;
-                    }
-                    Ok::<_, rmcp::service::ServiceError>(())
-                };
-                if told.await.is_err() {
-                    return;
-                }
-            }
-        });
-    }
-
     /// The client's name, once the configuration of servers was read for it.
     pub(super) async fn upstream_client(&self, context: &RequestContext<RoleServer>) -> String {
         let client = context
@@ -64,74 +28,32 @@ impl Server {
         client
     }
 
-    /// The tools of the servers, and the one that tells how they are.
-    pub(super) async fn upstream_tools(&self, context: &RequestContext<RoleServer>) -> Vec<Tool> {
-        let client = self.upstream_client(context).await;
-        let mut tools = self.upstream.tools(&client);
-        if self.upstream.is_used() {
-            tools.push(upstream_status::definition());
-        }
-        tools
-    }
-
-    /// Calls a tool that is not of the product itself.
-    pub(super) async fn upstream_call(
-        &self,
-        request: CallToolRequestParams,
-        context: &RequestContext<RoleServer>,
-    ) -> Result<CallToolResponse, ErrorData> {
-        let client = self.upstream_client(context).await;
-        let name = request.name;
-        if name == upstream_status::NAME && self.upstream.is_used() {
-            return Ok(upstream_status::call(self.upstream.report()).into());
-        }
-        let call = self.with_progress(context, async |progress| {
-            self.upstream
-                .call(&client, &name, request.arguments, progress)
-                .await
-        });
-        let result: Option<CallToolResult> = tokio::select! {
-            result = call => result,
-            () = context.ct.cancelled() => return Ok(tools::failure("cancelled").into()),
-        };
-        match result {
-            Some(result) => Ok(bounded(&name, result).into()),
-            None => Err(ErrorData::invalid_params(
-                format!("Unknown tool: {name}"),
-                None,
-            )),
-        }
-    }
-
-    /// Does something, and passes its progress on if the client asked for it: all of it before the end.
-    async fn with_progress<T>(
-        &self,
-        context: &RequestContext<RoleServer>,
-        work: impl AsyncFnOnce(Option<&mpsc::Sender<Progress>>) -> T,
-    ) -> T {
-        let Some(token) = context.meta.get_progress_token() else {
-            return work(None).await;
-        };
-        let (sender, mut news) = mpsc::channel(PROGRESS_QUEUE);
-        let tell = async |progress: Progress| {
-            let mut told = ProgressNotificationParam::new(token.clone(), progress.progress);
-            told.total = progress.total;
-            told.message = progress.message;
-            let _ = context.peer.notify_progress(told).await;
-        };
-        let work = work(Some(&sender));
-        tokio::pin!(work);
-        let done = loop {
-            tokio::select! {
-                biased;
-                Some(progress) = news.recv() => tell(progress).await,
-                done = &mut work => break done,
+    /// Tells a client of the era with `initialize` when the servers' prompts or resources change. Their tools are told of
+    /// with all others.
+    pub(super) fn upstream_tells(&self, peer: &Peer<RoleServer>) {
+        let mut follow = self.upstream.follow();
+        let peer = peer.clone();
+        // Ends with the client or the servers.
+        tokio::spawn(async move {
+            let mut last = follow.borrow_and_update().clone();
+            while follow.changed().await.is_ok() {
+                sleep(BURST).await;
+                let now = follow.borrow_and_update().clone();
+                let told = async {
+                    if now.prompts != last.prompts {
+                        peer.notify_prompt_list_changed().await?;
+                    }
+                    if now.resources != last.resources || now.templates != last.templates {
+                        peer.notify_resource_list_changed().await?;
+                    }
+                    Ok::<_, rmcp::ServiceError>(())
+                };
+                if told.await.is_err() {
+                    return;
+                }
+                last = now;
             }
-        };
-        while let Ok(progress) = news.try_recv() {
-            tell(progress).await;
-        }
-        done
+        });
     }
 
     /// Fills in a prompt of a server.
@@ -145,10 +67,8 @@ impl Server {
             .upstream
             .prompt(&client, &request.name, request.arguments);
         let unknown = || {
-            Err(ErrorData::invalid_params(
-                format!("Unknown prompt: {}", request.name),
-                None,
-            ))
+            let message = format!("Unknown prompt: {}", request.name);
+            Err(ErrorData::invalid_params(message, None))
         };
         let prompt = prompt.await.unwrap_or_else(unknown)?;
         small_enough(&request.name, prompt).map(Into::into)
@@ -161,13 +81,19 @@ impl Server {
         context: &RequestContext<RoleServer>,
     ) -> Result<ReadResourceResponse, ErrorData> {
         let client = self.upstream_client(context).await;
+        let uri = &request.uri;
         let unknown = || {
-            let message: Cow<'static, str> = format!("There is no resource {}", request.uri).into();
-            Err(ErrorData::new(ErrorCode::RESOURCE_NOT_FOUND, message, None))
+            Err(ErrorData::resource_not_found(
+                format!("Unknown resource: {uri}"),
+                Some(json!({ "uri": uri })),
+            ))
         };
-        let read = self.upstream.resource(&client, &request.uri);
-        let read = read.await.unwrap_or_else(unknown)?;
-        small_enough(&request.uri, read).map(Into::into)
+        let read = self
+            .upstream
+            .resource(&client, uri)
+            .await
+            .unwrap_or_else(unknown)?;
+        small_enough(uri, read).map(Into::into)
     }
 }
 

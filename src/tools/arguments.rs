@@ -29,6 +29,14 @@ impl Arguments {
         }
     }
 
+    /// A text that may be left out.
+    pub fn optional_text(&mut self, name: &str) -> Result<Option<String>, Problem> {
+        match self.fields.contains_key(name) {
+            true => self.text(name).map(Some),
+            false => Ok(None),
+        }
+    }
+
     /// A whole number within bounds, or `default`.
     pub fn whole_number(
         &mut self,
@@ -107,7 +115,7 @@ impl Arguments {
 }
 
 /// A value for an error message, cut short.
-fn shown(value: &Value) -> String {
+pub fn shown(value: &Value) -> String {
     const MOST: usize = 60;
     let text = value.to_string();
     if text.chars().count() <= MOST {

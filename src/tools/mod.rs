@@ -1,28 +1,91 @@
-//! What a tool is, and the tools there are.
+//! What a tool is, where tools come from, and what a client may do with them.
+//!
+//! A tool is an entry of a manifest and a handler ([`manifest`]), the product's own ones too ([`builtin`]). The
+//! [`catalogue`] puts all sources together under a [`policy`] and replaces what there is when a source changes.
 
 mod arguments;
-mod cancel_job;
-mod exec_lua;
-mod get_job;
-mod list_computers;
-mod list_jobs;
+mod asking;
+pub mod builtin;
+pub mod catalogue;
+mod choosing;
+mod computer;
+mod content;
+mod entry;
+mod files;
+pub mod folder;
+mod handlers;
+pub mod host;
+pub mod kit;
+pub mod lint;
+pub mod manifest;
+mod native;
 mod outcome;
-mod probe_computers;
+pub mod policy;
+pub mod prompt;
+pub mod resource;
+pub mod upstream;
 pub mod upstream_status;
+mod validation;
+pub mod watch;
 mod wording;
 
-use std::{collections::BTreeMap, sync::Arc};
+use std::sync::Arc;
 
-use futures_util::future::BoxFuture;
+use futures_util::{FutureExt, future::BoxFuture};
 use rmcp::model::{CallToolResult, ContentBlock, JsonObject, Tool as Definition, ToolAnnotations};
 use serde_json::Value;
 
-use crate::{config::Config, fabric::Fabric};
+use crate::{
+    config::{Config, ToolsConfig},
+    fabric::Fabric,
+    upstream::Upstream,
+};
+pub use catalogue::{Catalogue, Offer, Snapshot, Source};
+use folder::Root;
+use policy::Policy;
+
+/// All tools of this bridge, from every source: follows the folders that `config` names, and the MCP servers that are
+/// managed. To be called in the runtime.
+pub fn start(config: &Config, servers: &Upstream) -> Arc<Catalogue> {
+    let (built_in, folders) = watch::follow(roots(&config.tools), config.probe_timeout);
+    let sources = vec![built_in, folders, upstream::source(servers)];
+    let catalogue = Catalogue::start(sources, Policy::of(&config.tools));
+    let told = catalogue.clone();
+    tokio::spawn(async move {
+        for unmet in told.policy().unmet(told.ready().await.as_ref()) {
+            tracing::warn!("{unmet}");
+        }
+    });
+    catalogue
+}
+
+/// The folders of tools that there are to be.
+pub fn roots(config: &ToolsConfig) -> Vec<Root> {
+    let own = config.own_folder.iter().map(|path| (path, false));
+    let named = config.folders.iter().map(|path| (path, true));
+    own.chain(named)
+        .map(|(path, is_named)| Root {
+            path: path.clone(),
+            is_named,
+        })
+        .collect()
+}
 
 /// A tool: what a client is shown of it, and what it does.
 pub trait Tool: Send + Sync {
     /// Its name, texts, schemas and annotations.
     fn definition(&self) -> &Definition;
+
+    /// The set it belongs to, by which it can be switched on and off.
+    fn set(&self) -> &str;
+
+    /// Whether it is in the list when no sets were chosen. If not, it can still be found.
+    fn is_listed(&self) -> bool {
+        true
+    }
+
+    /// Where it is defined, in the user's words: a file and line, or a server.
+    fn origin(&self) -> String;
 
     /// Does it. What goes wrong is a result too, one the model can act on.
     fn call<'a>(
@@ -30,6 +93,18 @@ pub trait Tool: Send + Sync {
         context: Context<'a>,
         arguments: JsonObject,
     ) -> BoxFuture<'a, CallToolResult>;
+
+    /// Does it for a program, which wants the value, not how a model is shown it.
+    ///
+    /// # Errors
+    /// What the model would be told.
+    fn value<'a>(
+        &'a self,
+        context: Context<'a>,
+        arguments: JsonObject,
+    ) -> BoxFuture<'a, Result<Value, String>> {
+        async move { value_of(self.call(context, arguments).await) }.boxed()
+    }
 }
 
 /// What a call has at hand besides its arguments.
@@ -37,8 +112,60 @@ pub trait Tool: Send + Sync {
 pub struct Context<'a> {
     /// The computers.
     pub fabric: &'a Fabric,
+    /// The other tools there are.
+    pub catalogue: &'a Catalogue,
     /// Whoever waits for the answer.
     pub listener: &'a dyn Listener,
+    /// How many tools stand between the client and this call: tools can call tools.
+    pub depth: u8,
+}
+
+/// How many tools may call each other in a row.
+const DEEPEST: u8 = 4;
+
+impl Context<'_> {
+    /// The context of a tool that this one calls.
+    ///
+    /// # Errors
+    /// Tools have called each other too often in a row.
+    fn deeper(self) -> Result<Self, String> {
+        if self.depth >= DEEPEST {
+            return Err(format!(
+                "tools called each other {DEEPEST} times in a row, which is as often as they may"
+            ));
+        }
+        Ok(Self {
+            depth: self.depth + 1,
+            ..self
+        })
+    }
+}
+
+/// How much a line of a log matters.
+#[derive(
+    Debug, Clone, Copy, PartialEq, Eq, PartialOrd, Ord, serde::Serialize, serde::Deserialize,
+)]
+#[serde(rename_all = "lowercase")]
+pub enum Level {
+    /// For whoever looks for a fault.
+    Debug,
+    /// What happens.
+    Info,
+    /// Something is not as it should be.
+    Warning,
+    /// Something failed.
+    Error,
+}
+
+/// How far a call has come.
+#[derive(Debug, Clone, Default)]
+pub struct Step {
+    /// What it does now.
+    pub message: String,
+    /// How much is done, if the call counts.
+    pub done: Option<f64>,
+    /// How much there is to do, if that is known.
+    pub total: Option<f64>,
 }
 
 /// The client that waits for a call's answer, to be told how it goes meanwhile.
@@ -46,48 +173,11 @@ pub trait Listener: Send + Sync {
     /// Whether it wants to be told.
     fn listens(&self) -> bool;
 
-    /// Tells it something, once what it was told before is on its way.
-    fn tell(&self, message: String) -> BoxFuture<'_, ()>;
-}
+    /// Tells it how far its call has come, once what it was told before is on its way.
+    fn tell(&self, step: Step) -> BoxFuture<'_, ()>;
 
-/// All tools by name, in a stable order.
-#[derive(Clone, Default)]
-pub struct Catalogue {
-    tools: BTreeMap<String, Arc<dyn Tool>>,
-}
-
-impl Catalogue {
-    /// The tools of the product itself.
-    pub fn built_in(config: &Config) -> Self {
-        let mut catalogue = Self::default();
-        catalogue.add(Arc::new(probe_computers::ProbeComputers::new(
-            config.probe_timeout,
-        )));
-        catalogue.add(Arc::new(list_computers::ListComputers::new()));
-        catalogue.add(Arc::new(exec_lua::ExecLua::new()));
-        catalogue.add(Arc::new(list_jobs::ListJobs::new()));
-        catalogue.add(Arc::new(get_job::GetJob::new()));
-        catalogue.add(Arc::new(cancel_job::CancelJob::new()));
-        catalogue
-    }
-
-    /// Adds a tool; a later one of the same name takes its place.
-    pub fn add(&mut self, tool: Arc<dyn Tool>) {
-        self.tools.insert(tool.definition().name.to_string(), tool);
-    }
-
-    /// The tool of this name.
-    pub fn get(&self, name: &str) -> Option<&Arc<dyn Tool>> {
-        self.tools.get(name)
-    }
-
-    /// What a client is shown, in order of name.
-    pub fn definitions(&self) -> Vec<Definition> {
-        self.tools
-            .values()
-            .map(|tool| tool.definition().clone())
-            .collect()
-    }
+    /// Hands it a line of the call's log, if it wants such lines.
+    fn log(&self, level: Level, logger: &str, text: String) -> BoxFuture<'_, ()>;
 }
 
 /// A result that is one text.
@@ -100,11 +190,25 @@ pub fn failure(text: impl Into<String>) -> CallToolResult {
     CallToolResult::error(vec![ContentBlock::text(text)])
 }
 
-/// The object that a JSON literal in this crate is.
-fn object(value: Value) -> Arc<JsonObject> {
-    match value {
-        Value::Object(fields) => Arc::new(fields),
-        _ => Arc::default(),
+/// All text of a result.
+fn text_of(result: &CallToolResult) -> String {
+    let texts: Vec<_> = result
+        .content
+        .iter()
+        .filter_map(|block| block.as_text())
+        .map(|block| block.text.as_str())
+        .collect();
+    texts.join("\n")
+}
+
+/// A result for a program: its structured content, or its text.
+fn value_of(result: CallToolResult) -> Result<Value, String> {
+    if result.is_error == Some(true) {
+        return Err(text_of(&result));
+    }
+    match result.structured_content {
+        Some(value) => Ok(value),
+        None => Ok(Value::String(text_of(&result))),
     }
 }
 
@@ -122,82 +226,4 @@ fn annotations(
         Some(idempotent),
         Some(open_world),
     )
-}
-
-#[cfg(test)]
-mod tests {
-    use super::*;
-
-    fn catalogue() -> Catalogue {
-        let nothing = |_: &str| None;
-        Catalogue::built_in(
-            &Config::resolve(&Default::default(), nothing, "config.toml".as_ref(), "").unwrap(),
-        )
-    }
-
-    #[test]
-    fn every_tool_has_what_clients_ask_for() {
-        for tool in catalogue().definitions() {
-            let name = tool.name.as_ref();
-            assert!(
-                name.len() <= 47 && name.chars().all(|c| c.is_ascii_lowercase() || c == '-'),
-                "{name}"
-            );
-            assert!(
-                tool.title.as_deref().is_some_and(|title| !title.is_empty()),
-                "{name}: title"
-            );
-            assert!(
-                tool.description
-                    .as_deref()
-                    .is_some_and(|text| text.ends_with('.')),
-                "{name}: description"
-            );
-            assert_eq!(
-                tool.input_schema.get("type"),
-                Some(&"object".into()),
-                "{name}: schema"
-            );
-            assert_eq!(
-                tool.input_schema.get("additionalProperties"),
-                Some(&false.into()),
-                "{name}: schema"
-            );
-            for word in ["oneOf", "anyOf", "allOf", "$schema"] {
-                assert!(
-                    !tool.input_schema.contains_key(word),
-                    "{name}: some clients refuse a top-level {word}"
-                );
-            }
-            let hints = tool.annotations.unwrap();
-            assert!(
-                hints.read_only_hint.is_some() && hints.destructive_hint.is_some(),
-                "{name}: annotations"
-            );
-            assert!(
-                hints.idempotent_hint.is_some() && hints.open_world_hint.is_some(),
-                "{name}: annotations"
-            );
-        }
-    }
-
-    #[test]
-    fn tools_are_listed_in_order_of_name() {
-        let names: Vec<_> = catalogue()
-            .definitions()
-            .iter()
-            .map(|tool| tool.name.to_string())
-            .collect();
-        assert_eq!(
-            names,
-            [
-                "cancel-job",
-                "exec-lua",
-                "get-job",
-                "list-computers",
-                "list-jobs",
-                "probe-computers"
-            ]
-        );
-    }
 }

@@ -1,11 +1,11 @@
 //! `upstream-status`: how the managed MCP servers are, in words.
 
-use std::time::SystemTime;
+use std::{sync::Arc, time::SystemTime};
 
-use rmcp::model::{CallToolResult, Tool as Definition};
+use rmcp::model::{CallToolResult, JsonObject, Tool as Definition};
 use serde_json::json;
 
-use super::{annotations, failure, object, text, wording::time_between};
+use super::{annotations, failure, text, wording::time_between};
 use crate::{
     fabric::one_line,
     upstream::status::{Report, Row},
@@ -20,10 +20,22 @@ pub fn definition() -> Definition {
         NAME,
         "Show the MCP servers behind tools named `server__tool`: state, process, number of tools, the last error with \
          what the server wrote, and tools that are withheld.",
-        object(json!({ "type": "object", "properties": {}, "additionalProperties": false })),
+        Arc::new(no_arguments()),
     )
     .with_title("State of the MCP servers")
     .with_annotations(annotations(true, false, true, false))
+}
+
+fn no_arguments() -> JsonObject {
+    let schema = [
+        ("type", json!("object")),
+        ("properties", json!({})),
+        ("additionalProperties", json!(false)),
+    ];
+    schema
+        .map(|(key, value)| (key.to_owned(), value))
+        .into_iter()
+        .collect()
 }
 
 /// The tool's answer.

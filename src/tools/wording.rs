@@ -4,6 +4,7 @@ use std::time::{Duration, SystemTime};
 
 use std::sync::Arc;
 
+pub use crate::fabric::timestamp;
 use crate::fabric::{Computer, ComputerId, Facts, Presence, one_line};
 
 /// `12 (Label: base-turtle)`, or `12 (Label: nil)` without a label.
@@ -63,19 +64,6 @@ pub fn time_between(from: SystemTime, to: SystemTime) -> String {
         3_600..172_800 => format!("{} h", seconds / 3_600),
         _ => format!("{} days", seconds / 86_400),
     }
-}
-
-/// `moment` as RFC 3339 in UTC, to the second.
-pub fn timestamp(moment: SystemTime) -> String {
-    time::OffsetDateTime::from(moment)
-        .replace_nanosecond(0)
-        .ok()
-        .and_then(|moment| {
-            moment
-                .format(&time::format_description::well_known::Rfc3339)
-                .ok()
-        })
-        .unwrap_or_default()
 }
 
 #[cfg(test)]

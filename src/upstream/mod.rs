@@ -44,7 +44,7 @@ use rmcp::{
 };
 use tokio::{
     sync::{mpsc, watch},
-    time::{sleep, timeout},
+    time::timeout,
 };
 
 use entry::Origin;
@@ -59,9 +59,6 @@ const TO_READ: Duration = Duration::from_secs(1);
 
 /// How long servers have to leave with the bridge. What they leave behind by then is ended all the same.
 const TO_LEAVE: Duration = Duration::from_millis(700);
-
-/// How long after a change others are waited for: changes come in bursts.
-const SETTLING: Duration = Duration::from_millis(150);
 
 /// The folder of everything that this module keeps, in the state folder.
 pub fn folder(state: &Path) -> PathBuf {
@@ -123,9 +120,51 @@ impl Upstream {
         self.0.as_ref().is_some_and(|manager| manager.is_used())
     }
 
-    /// The tools, under their public names, in their order.
-    pub fn tools(&self, client: &str) -> Vec<Tool> {
-        self.shown(client, |listing| listing.tools.values().collect())
+    /// Waits until the configuration was read, however long that takes.
+    pub async fn read(&self) {
+        if let Some(manager) = &self.0 {
+            manager.ready().await;
+        }
+    }
+
+    /// Whether there are no servers, whatever is configured.
+    pub fn is_off(&self) -> bool {
+        self.0.is_none()
+    }
+
+    /// The tools, under their public names, in their order, with the name of the server of each, and whether it is to
+    /// be shown: what a server offers that keeps failing can be called, but is not.
+    pub fn tools(&self) -> Vec<(Tool, String, bool)> {
+        let Some(manager) = &self.0 else {
+            return Vec::new();
+        };
+        manager
+            .listing()
+            .tools
+            .values()
+            .filter_map(|listed| {
+                let tool = listed.shown.as_ref().ok()?.clone();
+                Some((tool, listed.server.clone(), listed.listed))
+            })
+            .collect()
+    }
+
+    /// Whether the tool of this name is one that this client has of its own.
+    pub fn hides(&self, client: &str, name: &str) -> bool {
+        self.0.as_ref().is_some_and(|manager| {
+            manager
+                .listing()
+                .tools
+                .get(name)
+                .is_some_and(|listed| !is_for(is_opencode(client), listed.origin))
+        })
+    }
+
+    /// Why the tool of this name is withheld, if it is.
+    pub fn withheld(&self, name: &str) -> Option<String> {
+        let listing = self.0.as_ref()?.listing();
+        let reason = listing.tools.get(name)?.shown.as_ref().err()?;
+        Some(format!("The tool {name} is withheld: {reason}."))
     }
 
     /// The prompts, under their public names.
@@ -162,21 +201,16 @@ impl Upstream {
     /// cancels the call at the server.
     pub async fn call(
         &self,
-        client: &str,
         name: &str,
         arguments: Option<JsonObject>,
         progress: Option<&mpsc::Sender<Progress>>,
     ) -> Option<CallToolResult> {
         let manager = self.0.as_ref()?;
-        let listing = manager.listing();
-        let listed = listing
-            .tools
-            .get(name)
-            .filter(|listed| is_for(is_opencode(client), listed.origin))?;
-        if let Err(reason) = &listed.shown {
-            let text = format!("The tool {name} is withheld: {reason}.");
-            return Some(CallToolResult::error(vec![ContentBlock::text(text)]));
+        if let Some(reason) = self.withheld(name) {
+            return Some(CallToolResult::error(vec![ContentBlock::text(reason)]));
         }
+        let listing = manager.listing();
+        let listed = listing.tools.get(name)?;
         let server = manager.server(&listed.server)?;
         let mut params = CallToolRequestParams::new(listed.own_name.clone());
         params.arguments = arguments;
@@ -226,14 +260,12 @@ impl Upstream {
         ))
     }
 
-    /// Follows changes of the lists from now on.
-    pub fn changes(&self) -> Changes {
-        let watched = match &self.0 {
+    /// What is offered, to be followed.
+    pub fn follow(&self) -> watch::Receiver<Arc<Listing>> {
+        match &self.0 {
             Some(manager) => manager.watch(),
             None => watch::channel(Arc::default()).1,
-        };
-        let last = watched.borrow().clone();
-        Changes { watched, last }
+        }
     }
 
     /// How the servers are.
@@ -257,39 +289,6 @@ fn is_opencode(client: &str) -> bool {
 /// Whether a client may see what comes of this configuration: opencode starts the servers of its own file itself.
 fn is_for(opencode: bool, origin: Origin) -> bool {
     !(opencode && origin == Origin::Opencode)
-}
-
-/// Changes of what is listed, bursts of them as one.
-pub struct Changes {
-    watched: watch::Receiver<Arc<Listing>>,
-    last: Arc<Listing>,
-}
-
-/// Which lists have changed.
-#[derive(Debug, Clone, Copy, PartialEq, Eq)]
-pub struct Changed {
-    /// That of tools.
-    pub tools: bool,
-    /// That of prompts.
-    pub prompts: bool,
-    /// That of resources or resource templates.
-    pub resources: bool,
-}
-
-impl Changes {
-    /// Waits for the next change; none when there will be no more.
-    pub async fn next(&mut self) -> Option<Changed> {
-        self.watched.changed().await.ok()?;
-        sleep(SETTLING).await;
-        let now = self.watched.borrow_and_update().clone();
-        let changed = Changed {
-            tools: now.tools != self.last.tools,
-            prompts: now.prompts != self.last.prompts,
-            resources: now.resources != self.last.resources || now.templates != self.last.templates,
-        };
-        self.last = now;
-        Some(changed)
-    }
 }
 
 #[cfg(test)]

@@ -1,10 +1,11 @@
-"""One whole conversation of the official Python SDK with the real bridge, over stdio.
+"""One whole conversation of the official Python SDK with the real bridge, over stdio or streamable HTTP.
 
     python python_sdk.py ERA REVISION BRIDGE VERSION
 
-ERA is legacy or auto; REVISION is the one that must be spoken; BRIDGE is the binary and VERSION its version.
+ERA is legacy or auto; REVISION is the one that must be spoken; BRIDGE is the binary, or the URL of one that serves, and
+VERSION its version.
 It prints `ok …` for each check and ends with 1 at the first that fails. `link ADDRESS` asks whoever started it for a
-computer that links there, with number 12 and label base.
+computer that links there, with number 12 and label base; `tool NAME` asks for a tool of this name, which returns it.
 """
 
 import os
@@ -14,17 +15,20 @@ import traceback
 from contextlib import AsyncExitStack, asynccontextmanager, contextmanager
 
 import anyio
+import httpx2
 import jsonschema
 import mcp_types as types
 from mcp import Client
 from mcp.client import stdio
 from mcp.client.session import ClientSession
 from mcp.client.stdio import StdioServerParameters, stdio_client
+from mcp.client.streamable_http import streamable_http_client
 from mcp.shared.exceptions import MCPError
 from mcp_types.version import HANDSHAKE_PROTOCOL_VERSIONS, LATEST_HANDSHAKE_VERSION
 
 ERA, REVISION, BRIDGE, VERSION = sys.argv[1:]
 MODERN = REVISION not in HANDSHAKE_PROTOCOL_VERSIONS
+REMOTE = BRIDGE.startswith("http://")
 
 REVISION_KEY = "io.modelcontextprotocol/protocolVersion"
 CAPABILITIES_KEY = "io.modelcontextprotocol/clientCapabilities"
@@ -35,7 +39,7 @@ PATIENCE = 20
 
 
 class Wire:
-    """Everything that went over the pipe, in order."""
+    """Everything that went over the pipe or the wire, in order."""
 
     def __init__(self):
         self.messages = []
@@ -74,7 +78,7 @@ def check(what):
 
 
 @asynccontextmanager
-async def tapped(parameters):
+async def tapped(transport):
     """A transport that writes down what it carries."""
 
     async def carry(direction, source, sink):
@@ -85,7 +89,7 @@ async def tapped(parameters):
 
     to_client, from_server = anyio.create_memory_object_stream(0)
     to_server, from_client = anyio.create_memory_object_stream(0)
-    async with stdio_client(parameters) as (read, write), anyio.create_task_group() as group:
+    async with transport as (read, write), anyio.create_task_group() as group:
         group.start_soon(carry, "<", read, to_client)
         group.start_soon(carry, ">", from_client, write)
         yield from_server, to_server
@@ -175,7 +179,8 @@ class Conversation:
         with check("it lists the tools"):
             tools = {tool.name: tool for tool in (await session.list_tools()).tools}
             assert list(tools) == [
-                "cancel-job", "exec-lua", "get-job", "list-computers", "list-jobs", "probe-computers",
+                "call-tool", "cancel-job", "exec-lua", "find-tools", "get-job", "list-computers", "list-jobs",
+                "probe-computers", "run-script",
             ], list(tools)
 
         with check("the SDK's validator takes every schema"):
@@ -248,28 +253,63 @@ class Conversation:
                 group.start_soon(run, 2, 'fs.makeDir("second") return "second"')
             assert answers == {1: '"first"', 2: '"second"'}, answers
 
-        with check("a call that asks for progress is answered"):
-            # The bridge reports none yet. Once it does: let the code take a while, and look at what came.
-            reported = []
+        def call_of(code):
+            calls = [call for call in WIRE.sent("tools/call") if call["params"].get("arguments") == {"code": code}]
+            return calls[0]
+
+        with check("a call that asks for progress hears what the code prints before it ends"):
+            # The code ends only once its first line was heard of.
+            code = 'print("first") while not fs.exists("heard") do sleep(0.05) end print("second") return "done"'
+            reported, heard = [], anyio.Event()
 
             async def on_progress(progress, total, message):
-                reported.append(progress)
+                reported.append((progress, message))
+                heard.set()
 
-            assert await self.lua('sleep(0.2) return "slept"', progress_callback=on_progress) == '"slept"'
-            assert "progressToken" in WIRE.sent("tools/call")[-1]["params"]["_meta"]
-            assert all(isinstance(progress, float | int) for progress in reported)
+            async def note():
+                await heard.wait()
+                await self.lua('fs.makeDir("heard")')
 
-        def endless(mark):
-            return f'fs.makeDir("{mark}") while true do os.pullEvent("never") end'
-
-        def request_of(code):
-            calls = [call for call in WIRE.sent("tools/call") if call["params"].get("arguments") == {"code": code}]
-            return calls[0]["id"]
+            async with anyio.create_task_group() as group:
+                group.start_soon(note)
+                shown = await self.lua(code, progress_callback=on_progress)
+                assert shown == 'first\nsecond\n"done"', shown
+            assert "progressToken" in call_of(code)["params"]["_meta"]
+            numbers = [progress for progress, _ in reported]
+            assert numbers == sorted(set(numbers)), numbers
+            assert re.fullmatch(r"first\n(second\n)?", "".join(message for _, message in reported)), reported
 
         def cancelled():
             return [cancel["params"]["requestId"] for cancel in WIRE.sent("notifications/cancelled")]
 
-        with check("a call can be cancelled"):
+        def endless(file):
+            """Lua that goes on writing to this file and never ends."""
+            return f'while true do local file = fs.open("{file}", "a") file.write("x") file.close() sleep(0.05) end'
+
+        async def grows(file):
+            """Whether a file that is written to twenty times a second grows within half a second."""
+            size = f'fs.getSize("{file}")'
+            return await self.lua(f"local before = {size} sleep(0.5) return {size} > before") == "true"
+
+        async def listed_job(code):
+            """What `list-jobs` says of the job that runs this code."""
+            lines = (await self.success("list-jobs")).split("\n")
+            return next(line for line in lines if line.endswith(f": {code}"))
+
+        async def stopped(file):
+            """Once a call of `endless` is given up, its code no longer runs, and its job says why."""
+
+            async def ended():
+                line = await listed_job(endless(file))
+                return None if "running for" in line else line
+
+            line = await self.until("the job has ended", ended)
+            assert ": ended with a cancelled error " in line, line
+            assert not await grows(file)
+            job = await self.success("get-job", {"jobId": line.split(" ")[0]})
+            assert re.search(r"^cancelled error on computer 12 \(Label: base\)", job, re.MULTILINE), job
+
+        with check("cancelling a call stops its job on the computer"):
 
             async def begun():
                 return await self.lua('fs.exists("begun")') == "true"
@@ -277,20 +317,27 @@ class Conversation:
             async with anyio.create_task_group() as group:
                 group.start_soon(self.lua, endless("begun"))
                 await self.until("the code runs", begun)
+                assert await grows("begun")
+                line = await listed_job(endless("begun"))
+                assert " on 12 (Label: base): running for " in line, line
                 group.cancel_scope.cancel()
-            assert await self.lua('"still there"') == '"still there"'
-            assert cancelled() == [request_of(endless("begun"))], cancelled()
+            await stopped("begun")
+            assert cancelled() == [call_of(endless("begun"))["id"]], cancelled()
 
-        with check("the session outlives a call that the client waits for no longer"):
+        with check("a call that the client waits for no longer stops its job too, and the session outlives it"):
             try:
-                raise AssertionError(await self.lua(endless("slow"), read_timeout_seconds=0.3))
+                raise AssertionError(await self.lua(endless("slow"), read_timeout_seconds=1))
             except MCPError as error:
                 assert error.code == REQUEST_TIMEOUT, error
-            assert await self.lua('"still there"') == '"still there"'
-            assert cancelled()[1:] == [request_of(endless("slow"))], cancelled()
+            await stopped("slow")
+            assert cancelled()[1:] == [call_of(endless("slow"))["id"]], cancelled()
 
         with check("what was given up is not answered"):
-            assert [WIRE.answer(request) for request in cancelled()] == [None, None]
+            # Over HTTP the SDK makes an answer of its own of a stream that ends without one.
+            made_up = "SSE stream ended without a response" if REMOTE else None
+            assert len(cancelled()) == 2, cancelled()
+            for answer in filter(None, map(WIRE.answer, cancelled())):
+                assert answer["error"]["message"] == made_up, answer
 
         if MODERN:
             with check("every request says its revision, and every result that it is complete"):
@@ -305,22 +352,65 @@ class Conversation:
                 await session.send_ping()
                 assert WIRE.answer(WIRE.sent("ping")[-1]["id"])["result"] == {}
 
+        # What a client of the era with a handshake is told unasked, and others only by a subscription.
+        changed = "notifications/tools/list_changed"
+
+        def notices():
+            return [message["method"] for message in WIRE.received() if "method" in message]
+
+        with check("a tool that comes later is told of, listed and called"):
+            assert session.server_capabilities.tools.list_changed
+            print("tool latecomer", flush=True)
+
+            async def is_told():
+                return MODERN or changed in notices()
+
+            async def is_listed():
+                return "latecomer" in [tool.name for tool in (await session.list_tools()).tools]
+
+            await self.until("the client is told", is_told)
+            await self.until("the tool is listed", is_listed)
+            assert await self.success("latecomer") == "latecomer"
+
         with check("the client heard nothing it did not ask for or could not read"):
-            # No capability for changing lists is declared yet. Once it is: ask for the changes, cause one, and expect
-            # it here.
             for message in WIRE.received():
                 assert not isinstance(message, Exception), message
-                assert message.get("method", "notifications/progress") == "notifications/progress", message
+            expected = {"notifications/progress"} | (set() if MODERN else {changed})
+            assert set(notices()) <= expected, notices()
+            assert notices().count(changed) == (0 if MODERN else 1), notices()
 
 
 async def main():
+    if REMOTE:
+        await over_http()
+    else:
+        await over_stdio()
+
+
+async def over_stdio():
     process = Process()
     settings = {name: value for name, value in os.environ.items() if name.startswith(("CC_", "MCP_BRIDGE_"))}
     async with AsyncExitStack() as stack:
-        await Conversation().hold(tapped(StdioServerParameters(command=BRIDGE, env=settings)), stack)
+        transport = stdio_client(StdioServerParameters(command=BRIDGE, env=settings))
+        await Conversation().hold(tapped(transport), stack)
     with check("the process leaves with exit code 0 when the client closes"):
         # The SDK closes the pipe, and ends only a process that stays.
         assert (process.started.returncode, process.forced) == (0, False)
+
+
+async def over_http():
+    ends = []
+
+    async def note(response):
+        if response.request.method == "DELETE":
+            ends.append(response.status_code)
+
+    timeout = httpx2.Timeout(PATIENCE, read=None)
+    async with httpx2.AsyncClient(event_hooks={"response": [note]}, timeout=timeout) as http:
+        async with AsyncExitStack() as stack:
+            await Conversation().hold(tapped(streamable_http_client(BRIDGE, http_client=http)), stack)
+    with check("the session ends when the client closes"):
+        assert ends == ([] if MODERN else [204]), ends
 
 
 anyio.run(main)

@@ -1,10 +1,11 @@
-// One whole conversation of an official TypeScript SDK with the real bridge, over stdio.
+// One whole conversation of an official TypeScript SDK with the real bridge, over stdio or streamable HTTP.
 //
 //     node typescript-sdk.mjs FOLDER PACKAGE ERA REVISION BRIDGE VERSION
 //
 // FOLDER holds node_modules; PACKAGE is the SDK there; ERA is legacy, modern or auto; REVISION is the one that must be
-// spoken; BRIDGE is the binary and VERSION its version. It prints `ok …` for each check and ends with 1 at the first
-// that fails. `link ADDRESS` asks whoever started it for a computer that links there, with number 12 and label base.
+// spoken; BRIDGE is the binary, or the URL of one that serves, and VERSION its version. It prints `ok …` for each check and ends with 1 at the first
+// that fails. `link ADDRESS` asks whoever started it for a computer that links there, with number 12 and label base;
+// `tool NAME` asks for a tool of this name, which returns it.
 
 import assert from 'node:assert/strict';
 import { createRequire } from 'node:module';
@@ -17,7 +18,10 @@ const load = createRequire(join(folder, 'package.json'));
 /** Whether it is the SDK of 2026-07-28, which has a package and calls of its own. */
 const second = sdk === '@modelcontextprotocol/client';
 const { Client } = load(second ? sdk : `${sdk}/client/index.js`);
-const { StdioClientTransport } = load(second ? `${sdk}/stdio` : `${sdk}/client/stdio.js`);
+const remote = bridge.startsWith('http://');
+const { StdioClientTransport, StreamableHTTPClientTransport } = remote
+  ? load(second ? sdk : `${sdk}/client/streamableHttp.js`)
+  : load(second ? `${sdk}/stdio` : `${sdk}/client/stdio.js`);
 // The first SDKs had no validator; the newest of their line stands in for theirs.
 const { AjvJsonSchemaValidator } = load(second ? `${sdk}/validators/ajv` : 'sdk-2025-11-25/validation/ajv');
 
@@ -51,7 +55,7 @@ async function until(what, test) {
   }
 }
 
-/** Everything that went over the pipe, in order. */
+/** Everything that went over the pipe or the wire, in order. */
 const wire = [];
 
 /** A transport that writes down what it carries. */
@@ -79,7 +83,9 @@ const answer = (id) => wire.find(({ received }) => received && !received.method 
 
 // What a bridge needs to know of its surroundings; the SDK itself passes on little more than PATH and HOME.
 const settings = Object.fromEntries(Object.entries(process.env).filter(([name]) => /^(CC_|MCP_BRIDGE_)/.test(name)));
-const transport = tapped(new StdioClientTransport({ command: bridge, env: settings, stderr: 'inherit' }));
+const transport = tapped(remote
+  ? new StreamableHTTPClientTransport(new URL(bridge))
+  : new StdioClientTransport({ command: bridge, env: settings, stderr: 'inherit' }));
 const negotiation = { legacy: 'legacy', modern: { pin: revision }, auto: 'auto' }[era];
 const client = new Client({ name: 'tests', version: '1' }, second ? { versionNegotiation: { mode: negotiation } } : {});
 
@@ -133,7 +139,10 @@ await check('the server says how to use it', () => {
 let tools;
 await check('it lists the tools', async () => {
   const names = (await client.listTools()).tools.map((tool) => tool.name);
-  assert.deepEqual(names, ['cancel-job', 'exec-lua', 'get-job', 'list-computers', 'list-jobs', 'probe-computers']);
+  assert.deepEqual(names, [
+    'call-tool', 'cancel-job', 'exec-lua', 'find-tools', 'get-job', 'list-computers', 'list-jobs', 'probe-computers',
+    'run-script',
+  ]);
   // As they were sent: some SDKs drop what they don't know of a schema.
   ({ tools } = answer(sent('tools/list').at(-1).id).result);
 });
@@ -215,40 +224,79 @@ await check('two calls run at once', async () => {
   assert.deepEqual(await Promise.all([first, second]), ['"first"', '"second"']);
 });
 
-await check('a call that asks for progress is answered', async () => {
-  // The bridge reports none yet. Once it does: let the code take a while, and look at what came.
+const callOf = (code) => sent('tools/call').find(({ params }) => params.arguments?.code === code);
+
+await check('a call that asks for progress hears what the code prints before it ends', async () => {
+  // The code ends only once its first line was heard of.
+  const code = 'print("first") while not fs.exists("heard") do sleep(0.05) end print("second") return "done"';
   const reported = [];
-  const onprogress = (progress) => reported.push(progress);
-  assert.equal(await success(lua('sleep(0.2) return "slept"', { onprogress })), '"slept"');
-  assert(sent('tools/call').at(-1).params._meta.progressToken !== undefined);
-  assert(reported.every(({ progress }) => typeof progress === 'number'));
+  let noted;
+  const onprogress = (progress) => {
+    reported.push(progress.progress);
+    noted ??= success(lua('fs.makeDir("heard")'));
+  };
+  assert.equal(await success(lua(code, { onprogress })), 'first\nsecond\n"done"');
+  await noted;
+  const token = callOf(code).params._meta.progressToken;
+  // The oldest SDKs pass on no more of a report than its numbers.
+  const received = wire.flatMap(({ received }) => (received?.params?.progressToken === token ? [received.params] : []));
+  assert.deepEqual(reported, received.map(({ progress }) => progress));
+  assert(reported.every((progress, at) => at === 0 || progress > reported[at - 1]), `${reported}`);
+  assert.match(received.map(({ message }) => message).join(''), /^first\n(second\n)?$/);
 });
 
-/** Lua that makes a folder of this name and never ends. */
-const endless = (mark) => `fs.makeDir("${mark}") while true do os.pullEvent("never") end`;
-const requestOf = (code) => sent('tools/call').find(({ params }) => params.arguments?.code === code).id;
 const cancelled = () => sent('notifications/cancelled').map(({ params }) => params.requestId);
+/** In the newest revision a client gives up a request over HTTP by closing its connection. */
+const givenUp = (...codes) => (remote && modern ? [] : codes.map((code) => callOf(code).id));
 
-await check('a call can be cancelled', async () => {
+/** Lua that goes on writing to this file and never ends. */
+const endless = (file) =>
+  `while true do local file = fs.open("${file}", "a") file.write("x") file.close() sleep(0.05) end`;
+
+/** Whether a file that is written to twenty times a second grows within half a second. */
+async function grows(file) {
+  const size = `fs.getSize("${file}")`;
+  return (await success(lua(`local before = ${size} sleep(0.5) return ${size} > before`))) === 'true';
+}
+
+/** What `list-jobs` says of the job that runs this code. */
+async function listedJob(code) {
+  const lines = (await success(call('list-jobs', {}))).split('\n');
+  return lines.find((line) => line.endsWith(`: ${code}`));
+}
+
+/** Once a call of `endless` is given up, its code no longer runs, and its job says why. */
+async function stopped(file) {
+  const line = await until('the job has ended', async () => {
+    const line = await listedJob(endless(file));
+    return !line.includes('running for') && line;
+  });
+  assert.match(line, /: ended with a cancelled error /);
+  assert.equal(await grows(file), false);
+  const [jobId] = line.split(' ');
+  assert.match(await success(call('get-job', { jobId })), /^cancelled error on computer 12 \(Label: base\)/m);
+}
+
+await check('cancelling a call stops its job on the computer', async () => {
   const cancel = new AbortController();
-  const running = lua(endless('begun'), { signal: cancel.signal });
-  const rejected = assert.rejects(running);
+  const rejected = assert.rejects(lua(endless('begun'), { signal: cancel.signal }));
   await until('the code runs', async () => (await success(lua('fs.exists("begun")'))) === 'true');
+  assert.equal(await grows('begun'), true);
+  assert.match(await listedJob(endless('begun')), / on 12 \(Label: base\): running for /);
   cancel.abort('no longer needed');
   await rejected;
-  assert.equal(await success(lua('"still there"')), '"still there"');
-  assert.deepEqual(cancelled(), [requestOf(endless('begun'))]);
+  await stopped('begun');
+  assert.deepEqual(cancelled(), givenUp(endless('begun')));
 });
 
-await check('the session outlives a call that the client waits for no longer', async () => {
-  await assert.rejects(lua(endless('slow'), { timeout: 300 }), /timed out/i);
-  assert.equal(await success(lua('"still there"')), '"still there"');
-  assert.equal(cancelled().at(-1), requestOf(endless('slow')));
+await check('a call that the client waits for no longer stops its job too, and the session outlives it', async () => {
+  await assert.rejects(lua(endless('slow'), { timeout: 1_000 }), /timed out/i);
+  await stopped('slow');
+  assert.deepEqual(cancelled(), givenUp(endless('begun'), endless('slow')));
 });
 
 await check('what was given up is not answered', () => {
-  assert.equal(cancelled().length, 2);
-  for (const id of cancelled()) assert.equal(answer(id), undefined);
+  for (const code of ['begun', 'slow'].map(endless)) assert.equal(answer(callOf(code).id), undefined);
 });
 
 if (modern) {
@@ -268,20 +316,47 @@ if (modern) {
   });
 }
 
+/** What a client of the era with a handshake is told unasked, and others only by a subscription. */
+const CHANGED = 'notifications/tools/list_changed';
+const notices = () => wire.flatMap(({ received }) => (received?.method ? [received.method] : []));
+
+await check('a tool that comes later is told of, listed and called', async () => {
+  assert(client.getServerCapabilities().tools.listChanged);
+  console.log('tool latecomer');
+  if (!modern) await until('the client is told', () => notices().includes(CHANGED));
+  const late = async () => (await client.listTools()).tools.some(({ name }) => name === 'latecomer');
+  await until('the tool is listed', late);
+  assert.equal(await success(call('latecomer', {})), 'latecomer');
+});
+
 await check('the client heard nothing it did not ask for or could not read', () => {
-  // No capability for changing lists is declared yet. Once it is: ask for the changes, cause one, and expect it here.
-  const unasked = wire.flatMap(({ received }) => (received?.method ? [received.method] : []));
-  assert.deepEqual(unasked.filter((method) => method !== 'notifications/progress'), []);
+  const expected = ['notifications/progress', ...(modern ? [] : [CHANGED])];
+  assert.deepEqual(notices().filter((method) => !expected.includes(method)), []);
+  assert.equal(notices().filter((method) => method === CHANGED).length, modern ? 0 : 1);
   assert.deepEqual(complaints, []);
 });
 
-await check('the process leaves with exit code 0 when the client closes', async () => {
-  // The older SDKs send SIGTERM at once. The newer ones close the pipe, and send it only to a process that stays.
-  const signalled = !second && sdk < 'sdk-2025-11-25';
-  const child = transport._process;
-  await client.close();
-  await until('the process ends', () => child.exitCode !== null || child.signalCode !== null);
-  assert.equal(child.killed, signalled);
-  // Windows has no SIGTERM: there it is the end.
-  if (!signalled || process.platform !== 'win32') assert.deepEqual([child.exitCode, child.signalCode], [0, null]);
-});
+if (remote) {
+  await check('the session ends when the client closes', async () => {
+    const session = transport.sessionId;
+    assert.equal(session === undefined, modern);
+    if (!modern) await transport.terminateSession();
+    await client.close();
+    if (modern) return;
+    const headers = { 'content-type': 'application/json', 'mcp-session-id': session };
+    headers.accept = 'application/json, text/event-stream';
+    const body = JSON.stringify({ jsonrpc: '2.0', id: 1, method: 'ping' });
+    assert.equal((await fetch(bridge, { method: 'POST', headers, body })).status, 404);
+  });
+} else {
+  await check('the process leaves with exit code 0 when the client closes', async () => {
+    // The older SDKs send SIGTERM at once. The newer ones close the pipe, and send it only to a process that stays.
+    const signalled = !second && sdk < 'sdk-2025-11-25';
+    const child = transport._process;
+    await client.close();
+    await until('the process ends', () => child.exitCode !== null || child.signalCode !== null);
+    assert.equal(child.killed, signalled);
+    // Windows has no SIGTERM: there it is the end.
+    if (!signalled || process.platform !== 'win32') assert.deepEqual([child.exitCode, child.signalCode], [0, null]);
+  });
+}

@@ -40,6 +40,25 @@ pub struct ToolAnswer {
     pub structured: Option<Value>,
 }
 
+impl ToolAnswer {
+    /// What a reply to `tools/call` says.
+    pub fn of(reply: &Value) -> Self {
+        let result = reply
+            .get("result")
+            .unwrap_or_else(|| panic!("a protocol error: {reply}"));
+        let content = result["content"].as_array().unwrap();
+        let texts: Vec<_> = content
+            .iter()
+            .map(|block| block["text"].as_str().unwrap())
+            .collect();
+        Self {
+            text: texts.join("\n"),
+            is_error: result["isError"] == true,
+            structured: result.get("structuredContent").cloned(),
+        }
+    }
+}
+
 impl Bridge {
     /// Starts a bridge with a free link port on loopback.
     pub fn start() -> Self {
@@ -180,19 +199,7 @@ impl Bridge {
     /// Waits for a tool call's answer.
     pub async fn answer(&mut self, id: u64) -> ToolAnswer {
         let reply = self.reply(&json!(id)).await;
-        let result = reply
-            .get("result")
-            .unwrap_or_else(|| panic!("a protocol error: {reply}"));
-        let content = result["content"].as_array().unwrap();
-        let texts: Vec<_> = content
-            .iter()
-            .map(|block| block["text"].as_str().unwrap())
-            .collect();
-        ToolAnswer {
-            text: texts.join("\n"),
-            is_error: result["isError"] == true,
-            structured: result.get("structuredContent").cloned(),
-        }
+        ToolAnswer::of(&reply)
     }
 
     /// Waits for the answer of a call that takes long even when all is well.

@@ -136,12 +136,28 @@ pub async fn upstream_tools(bridge: &mut Bridge) -> Vec<String> {
 
 /// Waits until a bridge lists a tool of this name.
 pub async fn listed(bridge: &mut Bridge, tool: &str) {
-    soon(&format!("{tool} is listed"), async {
-        while !upstream_tools(bridge).await.iter().any(|name| name == tool) {
+    list(bridge, &format!("{tool} is listed"), |tools| {
+        tools.iter().any(|name| name == tool)
+    })
+    .await;
+}
+
+/// Waits until what a bridge lists is as it should be, and returns it. A list follows a change within moments.
+pub async fn list(
+    bridge: &mut Bridge,
+    what: &str,
+    fits: impl Fn(&[String]) -> bool,
+) -> Vec<String> {
+    soon(what, async {
+        loop {
+            let tools = upstream_tools(bridge).await;
+            if fits(&tools) {
+                return tools;
+            }
             tokio::time::sleep(Duration::from_millis(20)).await;
         }
     })
-    .await;
+    .await
 }
 
 /// Waits until the state of the servers, in words, is as it should be.

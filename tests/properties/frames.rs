@@ -1,5 +1,6 @@
 //! Frames of the link protocol.
 
+use base64::{Engine, engine::general_purpose::STANDARD as BASE64};
 use mcp_bridge::link::{
     frame::{self, AgentFrame, ComputerId, FrameError, Hello},
     outgoing::Request,
@@ -11,7 +12,7 @@ use serde_json::{Value, json};
 use crate::{
     agent_json::any_json,
     strings::{any_mode, any_text},
-    targets::link_frames,
+    targets::{link_frames, parts},
 };
 
 fn hello(message: &str) -> Result<Hello, FrameError> {
@@ -41,6 +42,17 @@ fn near_frame() -> impl Strategy<Value = Value> {
         let mut frame = serde_json::Map::from_iter(fields);
         frame.insert("type".to_owned(), kind.into());
         Value::Object(frame)
+    })
+}
+
+/// A frame, and its parts by number, each twice and in any order.
+fn parts_of_a_frame() -> impl Strategy<Value = (Vec<u8>, Vec<(usize, Vec<u8>)>)> {
+    let frame = proptest::collection::vec(any::<u8>(), 1..400);
+    (frame, 1..90_usize).prop_flat_map(|(frame, size)| {
+        let pieces = frame.chunks(size).map(<[u8]>::to_vec);
+        let parts: Vec<_> = pieces.enumerate().collect();
+        let twice = [parts.clone(), parts].concat();
+        (Just(frame), Just(twice).prop_shuffle())
     })
 }
 
@@ -163,6 +175,18 @@ proptest! {
             panic!("not a part");
         };
         prop_assert_eq!((named, number, of_how_many, read), (of, n as usize, count as usize, data));
+    }
+
+    #[test]
+    fn a_frame_is_put_together_whatever_the_order_of_its_parts((frame, parts) in parts_of_a_frame()) {
+        let count = parts.len() / 2;
+        let lines: Vec<_> = parts
+            .iter()
+            .map(|(n, bytes)| json!({"type": "part", "of": "f", "n": n, "count": count, "data": BASE64.encode(bytes)}))
+            .map(|part| part.to_string())
+            .collect();
+        let whole: String = frame.iter().copied().map(char::from).collect();
+        prop_assert_eq!(parts::put_together(&lines.join("\n"), TextMode::Bytes), [whole]);
     }
 
     #[test]

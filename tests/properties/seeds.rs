@@ -4,7 +4,7 @@ use std::{cell::Cell, fs, panic, path::Path, sync::Once};
 
 use crate::targets::{
     agent_json::{self, AgentJson},
-    config, link_frames, link_http, stdin_lines,
+    config, link_frames, link_http, link_session, stdin_lines,
 };
 
 thread_local! {
@@ -60,6 +60,39 @@ fn the_link_port_stands_every_seed() {
 }
 
 #[test]
+fn a_computers_life_on_the_link_stands_every_seed() {
+    replay("link_session", link_session::check);
+}
+
+#[test]
 fn the_stdio_server_stands_every_seed() {
     replay("stdin_lines", stdin_lines::check);
+}
+
+#[test]
+fn every_target_has_seeds_and_is_run_and_told_of() {
+    let root = Path::new(env!("CARGO_MANIFEST_DIR"));
+    let read = |file| fs::read_to_string(root.join(file)).unwrap();
+    let names = |folder| {
+        let entries = fs::read_dir(root.join("tests/fuzz").join(folder)).unwrap();
+        let mut names: Vec<_> = entries
+            .map(|entry| entry.unwrap().path())
+            .map(|path| path.file_stem().unwrap().to_str().unwrap().to_owned())
+            .collect();
+        names.sort();
+        names
+    };
+    let targets = names("fuzz_targets");
+    assert_eq!(names("corpus"), targets);
+    assert_eq!(names("dictionaries"), targets);
+    let run = format!("targets=({})", targets.join(" "));
+    assert!(read(".ci/fuzz").contains(&run), "not run as {run}");
+    let (manifest, readme) = (read("tests/fuzz/Cargo.toml"), read("README.md"));
+    for target in &targets {
+        assert!(
+            manifest.contains(&format!("name = \"{target}\"")),
+            "{target}"
+        );
+        assert!(readme.contains(&format!("| `{target}` |")), "{target}");
+    }
 }

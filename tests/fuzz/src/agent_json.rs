@@ -22,7 +22,7 @@ const MODULES: [(&str, &str); 3] = [
     ),
 ];
 
-/// How deep a value may lie in what the agent reads and writes. The outermost one lies at 0.
+/// How many arrays and objects may stand in each other in what the agent reads and writes.
 pub const MAX_DEPTH: usize = 64;
 
 /// A JSON value as the agent holds it: its strings are bytes, its numbers doubles.
@@ -260,15 +260,11 @@ pub fn read_written(json: &str) -> Value {
     with_doubles(serde_json::from_str(json).unwrap())
 }
 
-/// How deep the deepest value lies.
+/// How many arrays and objects stand in each other.
 pub fn depth(value: &Value) -> usize {
     match value {
-        Value::Array(items) => items.iter().map(|item| 1 + depth(item)).max().unwrap_or(0),
-        Value::Object(fields) => fields
-            .values()
-            .map(|item| 1 + depth(item))
-            .max()
-            .unwrap_or(0),
+        Value::Array(items) => 1 + items.iter().map(depth).max().unwrap_or(0),
+        Value::Object(fields) => 1 + fields.values().map(depth).max().unwrap_or(0),
         _ => 0,
     }
 }

@@ -2,7 +2,7 @@
 
 use std::{path::Path, time::Duration};
 
-use mcp_bridge::config::{Config, ConfigError, Flags};
+use mcp_bridge::config::{Config, ConfigError, Flags, McpConfig};
 
 /// Any text as a configuration file, and after NUL characters as flags and an environment variable, is refused with a
 /// reason that names the source, or gives settings within their bounds.
@@ -24,13 +24,23 @@ pub fn check(data: &[u8]) {
         link_token: given(),
         link_names: given(),
         probe_timeout_ms: given(),
-        upstream: None,
+        ..Flags::default()
     };
     let in_environment = given();
+    flags.mcp_host = given();
+    flags.mcp_port = given();
+    flags.mcp_token = given();
+    flags.tools.extend(given());
+    flags.toolsets = given();
+    flags.read_only = given().is_some();
     flags.upstream = given();
     let variable = |_: &str| in_environment.clone();
     match Config::resolve(&flags, variable, Path::new("config.toml"), file) {
         Ok(config) => check_bounds(&config),
+        Err(error) => check_error(&error),
+    }
+    match McpConfig::resolve(&flags, variable, Path::new("config.toml"), file) {
+        Ok(config) => check_mcp_bounds(&config),
         Err(error) => check_error(&error),
     }
 }
@@ -55,14 +65,43 @@ pub fn check_bounds(config: &Config) {
         (Duration::from_millis(1)..=Duration::from_secs(600)).contains(&probe),
         "{probe:?}"
     );
+    for folder in &config.tools.folders {
+        assert!(folder.is_absolute(), "{folder:?}");
+    }
+    for word in [&config.tools.sets, &config.tools.names]
+        .into_iter()
+        .flatten()
+        .flatten()
+    {
+        assert!(
+            !word.is_empty() && !word.contains(',') && word.trim() == word,
+            "{word:?}"
+        );
+    }
     // A token that nobody has to show would open the port to the internet.
     if let Some(token) = &config.link.token {
         assert!(!token.matches(""), "an empty token");
     }
 }
 
+fn check_mcp_bounds(config: &McpConfig) {
+    let host = &config.host;
+    assert!(
+        !host.is_empty() && !host.contains(char::is_whitespace),
+        "{host:?}"
+    );
+    if let Some(token) = &config.token {
+        assert!(!token.matches(""), "an empty token");
+    }
+}
+
 fn check_error(error: &ConfigError) {
     let said = error.to_string();
-    let sources = ["the flag --", "the environment variable ", "config.toml"];
+    let sources = [
+        "the flag --",
+        "the environment variable CC_",
+        "the environment variable MCP_",
+        "config.toml",
+    ];
     assert!(sources.iter().any(|source| said.contains(source)), "{said}");
 }

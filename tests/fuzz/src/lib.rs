@@ -7,7 +7,10 @@ pub mod agent_json;
 pub mod config;
 pub mod link_frames;
 pub mod link_http;
+pub mod link_session;
+pub mod parts;
 pub mod stdin_lines;
+mod websocket;
 
 /// `data` cut into pieces whose lengths follow from `seed`; in one piece if that is 0.
 fn pieces(data: &[u8], seed: u8) -> impl Iterator<Item = &[u8]> {

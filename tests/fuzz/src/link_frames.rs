@@ -7,12 +7,13 @@ use mcp_bridge::link::{
 };
 use serde_json::Value;
 
-use super::agent_json::split_mode;
+use super::{agent_json::split_mode, parts};
 
 /// The longest texts of a hello that are kept, in characters.
 const MAX_LABEL: usize = 128;
 
-/// Any text is a frame that says what the same JSON says, or is refused with a reason.
+/// Any text is a frame that says what the same JSON says, or is refused with a reason. So is what the lines of the text
+/// amount to that are parts of frames.
 pub fn check(data: &[u8]) {
     let Some((mode, data)) = split_mode(data) else {
         return;
@@ -20,6 +21,13 @@ pub fn check(data: &[u8]) {
     let Ok(message) = std::str::from_utf8(data) else {
         return;
     };
+    check_message(message, mode);
+    for whole in parts::put_together(message, mode) {
+        check_message(&whole, mode);
+    }
+}
+
+fn check_message(message: &str, mode: TextMode) {
     match frame::read(message, mode) {
         Ok(read) => check_frame(message, &read, mode),
         Err(error) => check_refusal(&error.to_string()),

@@ -3,13 +3,12 @@
 use std::{net::SocketAddr, sync::Arc};
 
 use mcp_bridge::{
-    config::{LinkConfig, LinkToken},
+    config::{LinkConfig, Token},
     link::{http, port, registry::Registry, session::Shared},
 };
-use serde_json::Value;
 use tokio::io::{AsyncReadExt, AsyncWriteExt, split};
 
-use super::pieces;
+use super::{pieces, websocket::frames_after_head};
 
 /// The token of the port that has one.
 const TOKEN: &str = "s3cret";
@@ -41,7 +40,7 @@ pub fn check(data: &[u8]) {
     let config = LinkConfig {
         host: "127.0.0.1".to_owned(),
         port: 0,
-        token: setting.token.then(|| LinkToken::new(TOKEN)),
+        token: setting.token.then(|| Token::new(TOKEN)),
         names: vec!["bridge.example.org".to_owned()],
     };
     let shared = Arc::new(Shared {
@@ -53,7 +52,7 @@ pub fn check(data: &[u8]) {
     } else {
         "10.0.0.8:9"
     };
-    let routes = http::routes(&config, shared.clone());
+    let routes = http::routes(&config, shared.clone(), None);
     // Time passes when nothing else is left to do, so no input takes long.
     let runtime = tokio::runtime::Builder::new_current_thread()
         .enable_time()
@@ -103,8 +102,7 @@ fn check_answer(answer: &[u8], sent: &[u8], setting: &Setting) {
         assert!(!setting.public, "a public address was let in");
         assert!(!names_a_forwarder(sent), "a tunnel was let in");
     }
-    let end = answer.windows(4).position(|four| four == b"\r\n\r\n");
-    check_frames(&answer[end.expect("a head ends") + 4..]);
+    frames_after_head(answer);
 }
 
 /// Whether the head of the first request holds a header that proxies and tunnels add.
@@ -117,45 +115,4 @@ fn names_a_forwarder(sent: &[u8]) -> bool {
         .take_while(|line| !line.is_empty());
     head.map(<[u8]>::to_ascii_lowercase)
         .any(|line| line.starts_with(b"forwarded:") || line.starts_with(b"x-forwarded-for:"))
-}
-
-/// What follows the upgrade is whole, unfragmented, unmasked frames (RFC 6455, section 5.2), as the game needs them.
-fn check_frames(mut rest: &[u8]) {
-    const TEXT: u8 = 0x81;
-    const CLOSE: u8 = 0x88;
-    const PONG: u8 = 0x8A;
-    while let [first, length, after @ ..] = rest {
-        let (length, after) = match *length {
-            126 => (
-                usize::from(u16::from_be_bytes([after[0], after[1]])),
-                &after[2..],
-            ),
-            short => (usize::from(short), after),
-        };
-        assert!(
-            length < 127 || *first == TEXT,
-            "masked, or a long control frame"
-        );
-        let (payload, after) = after.split_at(length);
-        match *first {
-            TEXT => {
-                assert!(payload.is_ascii(), "{}", payload.escape_ascii());
-                let frame: Value = serde_json::from_slice(payload).unwrap();
-                assert!(frame["type"].is_string(), "{frame}");
-            }
-            CLOSE => {
-                assert!(after.is_empty(), "something follows a close");
-                let code = payload.first_chunk().map(|code| u16::from_be_bytes(*code));
-                assert!(
-                    code.is_none_or(|code| (1000..5000).contains(&code)),
-                    "{code:?}"
-                );
-                assert!(payload.is_empty() || std::str::from_utf8(&payload[2..]).is_ok());
-            }
-            PONG => {}
-            other => panic!("an unexpected frame: {other:#x}"),
-        }
-        rest = after;
-    }
-    assert!(rest.is_empty(), "half a frame");
 }

@@ -11,7 +11,7 @@ use mcp_bridge::{
     config::{Config, Flags},
     fabric::Fabric,
     mcp::{self, server::Server},
-    tools::Catalogue,
+    tools::{Catalogue, builtin, catalogue::fixed, host::Workers, kit::Kit, policy::Policy},
 };
 use serde_json::{Value, value::RawValue};
 use tokio::io::{AsyncReadExt, AsyncWriteExt};
@@ -41,8 +41,12 @@ async fn converse(sent: &[u8], seed: u8) -> Vec<u8> {
     const FILE: &str = "link_host = '127.0.0.1'\nlink_port = 0";
     let config =
         Config::resolve(&Flags::default(), |_| None, Path::new("config.toml"), FILE).unwrap();
-    let fabric = Arc::new(Fabric::start(&config.link));
-    let server = Server::new(fabric.clone(), Arc::new(Catalogue::built_in(&config)));
+    let fabric = Arc::new(Fabric::start(&config.link, None));
+    // No handler is to start this program anew as a worker.
+    let kit = Kit::new(Workers::of("/nonexistent".into()));
+    let built_in = builtin::offer(&kit, config.probe_timeout);
+    let catalogue = Catalogue::start(vec![fixed(built_in)], Policy::default());
+    let server = Server::new(fabric.clone(), catalogue);
 
     let (mut to_server, input) = tokio::io::duplex(64 * 1024);
     let (output, mut from_server) = tokio::io::duplex(64 * 1024);

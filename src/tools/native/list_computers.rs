@@ -3,45 +3,33 @@
 use std::time::SystemTime;
 
 use futures_util::{FutureExt, future::BoxFuture};
-use rmcp::model::{CallToolResult, JsonObject, Tool as Definition};
+use rmcp::model::{CallToolResult, JsonObject};
 use serde_json::{Value, json};
 
-use super::{
-    Context, Tool, annotations,
-    arguments::Arguments,
-    failure, object, text,
-    wording::{ago, name_of, timestamp},
+use crate::{
+    fabric::{Computer, Fabric, LinkPort, Presence, one_line},
+    tools::{
+        Context,
+        arguments::Arguments,
+        entry::{Handled, Handler},
+        failure, text,
+        wording::{ago, name_of, time_between, timestamp},
+    },
 };
-use crate::fabric::{Computer, Fabric, PortState, Presence, one_line};
 
 /// The tool.
-pub struct ListComputers {
-    definition: Definition,
-}
+pub struct ListComputers;
 
 impl ListComputers {
-    /// The tool.
-    pub fn new() -> Self {
-        let definition = Definition::new(
-            "list-computers",
-            "List the known ComputerCraft computers, offline ones too: number, label, kind, agent version, address, \
-             and since when they are linked or gone.",
-            object(json!({ "type": "object", "properties": {}, "additionalProperties": false })),
-        )
-        .with_title("List computers")
-        .with_annotations(annotations(true, false, true, false))
-        .with_raw_output_schema(object(output_schema()));
-        Self { definition }
-    }
-
     async fn list(&self, fabric: &Fabric) -> CallToolResult {
         let computers = match fabric.computers().await {
             Ok(computers) => computers,
             Err(unreachable) => return failure(unreachable.to_string()),
         };
-        let port = match fabric.port().await {
-            PortState::Listening(address) => address.to_string(),
-            PortState::Starting | PortState::Blocked(_) => "not yet open".to_owned(),
+        let port = fabric.port().await;
+        let address = match &port.owner {
+            Some(owner) => owner.address.to_string(),
+            None => "not yet open".to_owned(),
         };
         let now = SystemTime::now();
         let mut words = if computers.is_empty() {
@@ -54,35 +42,54 @@ impl ListComputers {
                 .join("\n")
                 + "\n"
         };
-        words.push_str(&format!("Link port: {port}"));
+        words.push_str(&format!("Link port: {address}{}", held_by(&port, now)));
         let mut result = text(words);
         let computers: Vec<_> = computers
             .iter()
             .map(|computer| in_fields(computer))
             .collect();
-        result.structured_content = Some(json!({ "linkPort": port, "computers": computers }));
+        let mut fields = json!({ "linkPort": address, "computers": computers });
+        if let Some(owner) = &port.owner {
+            fields["owner"] = json!({
+                "pid": owner.pid,
+                "since": timestamp(owner.since),
+                "thisBridge": port.own,
+            });
+            fields["bridges"] = json!(port.bridges);
+        }
+        result.structured_content = Some(fields);
         result
     }
 }
 
-impl Tool for ListComputers {
-    fn definition(&self) -> &Definition {
-        &self.definition
-    }
-
-    fn call<'a>(
-        &'a self,
-        context: Context<'a>,
-        arguments: JsonObject,
-    ) -> BoxFuture<'a, CallToolResult> {
+impl Handler for ListComputers {
+    fn run<'a>(&'a self, context: Context<'a>, arguments: JsonObject) -> BoxFuture<'a, Handled> {
         async move {
             match Arguments::new(arguments).end() {
                 Ok(()) => self.list(context.fabric).await,
                 Err(problem) => failure(problem),
             }
         }
+        .map(Handled::Result)
         .boxed()
     }
+}
+
+/// Who holds the link port: `, held by this mcp-bridge (process 4242) for 3 min, shared by 2 bridges`.
+fn held_by(port: &LinkPort, now: SystemTime) -> String {
+    let Some(owner) = &port.owner else {
+        return String::new();
+    };
+    let who = if port.own { "this" } else { "another" };
+    let since = time_between(owner.since, now);
+    let shared = match port.bridges {
+        0 | 1 => String::new(),
+        bridges => format!(", shared by {bridges} bridges"),
+    };
+    format!(
+        ", held by {who} mcp-bridge (process {}) for {since}{shared}",
+        owner.pid
+    )
 }
 
 /// One line: `12 (Label: base-turtle): linked 3 min ago from 192.168.1.5:51234, advanced turtle, …`.
@@ -148,40 +155,4 @@ fn in_fields(computer: &Computer) -> Value {
         fields["leftBecause"] = json!(why);
     }
     fields
-}
-
-fn output_schema() -> Value {
-    let text = |description: &str| json!({ "type": "string", "description": description });
-    json!({
-        "type": "object",
-        "properties": {
-            "linkPort": text("Address and port where computers link."),
-            "computers": {
-                "type": "array",
-                "items": {
-                    "type": "object",
-                    "properties": {
-                        "computerId": { "type": "integer", "description": "The computer's number in the game." },
-                        "linked": { "type": "boolean", "description": "Whether it can be asked now." },
-                        "label": text("Its label, if it has one."),
-                        "kind": text("computer, turtle, pocket or command."),
-                        "advanced": { "type": "boolean" },
-                        "host": text("The game's name and version."),
-                        "agent": {
-                            "type": "object",
-                            "properties": { "name": { "type": "string" }, "version": { "type": "string" } },
-                            "required": ["name", "version"],
-                        },
-                        "address": text("Where its link came from."),
-                        "linkedSince": text("RFC 3339, UTC."),
-                        "lastSeen": text("RFC 3339, UTC."),
-                        "leftSince": text("RFC 3339, UTC; only when offline."),
-                        "leftBecause": text("Why it left; only when offline."),
-                    },
-                    "required": ["computerId", "linked", "address", "linkedSince", "lastSeen"],
-                },
-            },
-        },
-        "required": ["linkPort", "computers"],
-    })
 }

@@ -3,17 +3,19 @@
 use std::time::{Duration, SystemTime};
 
 use futures_util::{FutureExt, future::BoxFuture};
-use rmcp::model::{CallToolResult, JsonObject, Tool as Definition};
-use serde_json::json;
-use tokio::time::timeout;
+use rmcp::model::JsonObject;
 
-use super::{
-    Context, Tool, annotations,
-    arguments::{Arguments, Problem},
-    failure, list_jobs, object, outcome, text,
-    wording::name_of,
+use super::list_jobs;
+use crate::{
+    fabric::{Computer, Fabric, Job, Progress},
+    tools::{
+        Context,
+        arguments::{Arguments, Problem},
+        entry::{Handled, Handler},
+        failure, outcome, text,
+        wording::name_of,
+    },
 };
-use crate::fabric::{Computer, Fabric, Job, Progress, Stage};
 
 /// The longest a call may wait for news, in milliseconds.
 const MAX_WAIT_MS: u64 = 600_000;
@@ -22,59 +24,17 @@ const MAX_WAIT_MS: u64 = 600_000;
 const PAGE: usize = 32 * 1024;
 
 /// The tool.
-pub struct GetJob {
-    definition: Definition,
-}
+pub struct GetJob;
 
-impl GetJob {
-    /// The tool.
-    pub fn new() -> Self {
-        let definition = Definition::new(
-            "get-job",
-            "Show a job that exec-lua left running, or one that has ended: its state, its output from a cursor on, and \
-             its result.",
-            object(json!({
-                "type": "object",
-                "properties": {
-                    "jobId": { "type": "string", "description": "As exec-lua or list-jobs tell it." },
-                    "cursor": {
-                        "type": "integer",
-                        "minimum": 0,
-                        "description": "From where to show the output: the cursor that the last call told. Default 0.",
-                    },
-                    "waitMs": {
-                        "type": "integer",
-                        "minimum": 0,
-                        "maximum": MAX_WAIT_MS,
-                        "description": "How long to wait for news past the cursor, in milliseconds. Default 0.",
-                    },
-                },
-                "required": ["jobId"],
-                "additionalProperties": false,
-            })),
-        )
-        .with_title("Show a job")
-        .with_annotations(annotations(true, false, true, false));
-        Self { definition }
-    }
-}
-
-impl Tool for GetJob {
-    fn definition(&self) -> &Definition {
-        &self.definition
-    }
-
-    fn call<'a>(
-        &'a self,
-        context: Context<'a>,
-        arguments: JsonObject,
-    ) -> BoxFuture<'a, CallToolResult> {
+impl Handler for GetJob {
+    fn run<'a>(&'a self, context: Context<'a>, arguments: JsonObject) -> BoxFuture<'a, Handled> {
         async move {
             match Call::read(arguments) {
                 Ok(call) => call.run(context.fabric).await.map_or_else(failure, text),
                 Err(problem) => failure(problem),
             }
         }
+        .map(Handled::Result)
         .boxed()
     }
 }
@@ -98,19 +58,13 @@ impl Call {
     }
 
     async fn run(&self, fabric: &Fabric) -> Result<String, Problem> {
-        let (computer, job) = match fabric
-            .job(&self.job)
+        let found = fabric
+            .job(&self.job, self.cursor, self.wait)
             .await
-            .map_err(|problem| problem.to_string())?
-        {
-            Some(found) => found,
-            None => return Err(unknown(&self.job)),
+            .map_err(|problem| problem.to_string())?;
+        let Some((computer, job)) = found else {
+            return Err(unknown(&self.job));
         };
-        let news = |progress: &Progress| {
-            progress.stage == Stage::Ended || progress.printed() > self.cursor
-        };
-        // Without news in time, what is known is the answer.
-        let _ = timeout(self.wait, job.follow().wait_for(news)).await;
         Ok(job.look(|progress| self.show(&computer, &job, progress)))
     }
 

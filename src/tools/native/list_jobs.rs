@@ -1,55 +1,26 @@
 //! `list-jobs`: what runs on the computers, and what has ended lately.
 
-use std::{sync::Arc, time::SystemTime};
+use std::time::SystemTime;
 
 use futures_util::{FutureExt, future::BoxFuture};
-use rmcp::model::{CallToolResult, JsonObject, Tool as Definition};
-use serde_json::json;
+use rmcp::model::JsonObject;
 
-use super::{
-    Context, Tool, annotations,
-    arguments::Arguments,
-    failure, object, text,
-    wording::{ago, name_of, time_between},
+use crate::{
+    fabric::{Answer, Computer, End, Job, Progress, Stage, one_line},
+    tools::{
+        Context,
+        arguments::Arguments,
+        entry::{Handled, Handler},
+        failure, text,
+        wording::{ago, name_of, time_between},
+    },
 };
-use crate::fabric::{Answer, Computer, End, Job, Progress, Stage, one_line};
 
 /// The tool.
-pub struct ListJobs {
-    definition: Definition,
-}
+pub struct ListJobs;
 
-impl ListJobs {
-    /// The tool.
-    pub fn new() -> Self {
-        let definition = Definition::new(
-            "list-jobs",
-            "List the Lua code that runs on the computers, and what ended within the last hour; one line each, oldest \
-             first.",
-            object(json!({
-                "type": "object",
-                "properties": {
-                    "computerId": { "type": "integer", "minimum": 0, "description": "Only this computer's jobs." },
-                },
-                "additionalProperties": false,
-            })),
-        )
-        .with_title("List jobs")
-        .with_annotations(annotations(true, false, true, false));
-        Self { definition }
-    }
-}
-
-impl Tool for ListJobs {
-    fn definition(&self) -> &Definition {
-        &self.definition
-    }
-
-    fn call<'a>(
-        &'a self,
-        context: Context<'a>,
-        arguments: JsonObject,
-    ) -> BoxFuture<'a, CallToolResult> {
+impl Handler for ListJobs {
+    fn run<'a>(&'a self, context: Context<'a>, arguments: JsonObject) -> BoxFuture<'a, Handled> {
         async move {
             let mut arguments = Arguments::new(arguments);
             let only = match arguments
@@ -59,20 +30,15 @@ impl Tool for ListJobs {
                 Ok(only) => only,
                 Err(problem) => return failure(problem),
             };
-            let computers = match context.fabric.computers().await {
-                Ok(computers) => computers,
+            let jobs = match context.fabric.jobs().await {
+                Ok(jobs) => jobs,
                 Err(unreachable) => return failure(unreachable.to_string()),
             };
             let now = SystemTime::now();
-            let lines: Vec<_> = computers
+            let lines: Vec<_> = jobs
                 .iter()
-                .filter(|computer| only.is_none_or(|id| computer.id == id))
-                .flat_map(|computer| {
-                    computer
-                        .jobs()
-                        .into_iter()
-                        .map(move |job| line(computer, &job, now))
-                })
+                .filter(|(computer, _)| only.is_none_or(|id| computer.id == id))
+                .map(|(computer, job)| line(computer, job, now))
                 .collect();
             text(if lines.is_empty() {
                 "No jobs.".to_owned()
@@ -80,12 +46,13 @@ impl Tool for ListJobs {
                 lines.join("\n")
             })
         }
+        .map(Handled::Result)
         .boxed()
     }
 }
 
 /// One job: `ID on 12 (Label: base-turtle): running for 12 s, 340 bytes printed: print("hi")`.
-fn line(computer: &Arc<Computer>, job: &Job, now: SystemTime) -> String {
+fn line(computer: &Computer, job: &Job, now: SystemTime) -> String {
     let mut parts = vec![job.look(|progress| state(job, progress, now))];
     parts.push(format!("{} bytes printed", job.look(Progress::printed)));
     if job.exclusive {

@@ -6,15 +6,21 @@ use futures_util::{
     FutureExt,
     future::{BoxFuture, join_all},
 };
-use rmcp::model::{CallToolResult, JsonObject, Tool as Definition};
-use serde_json::{Value, json};
+use rmcp::model::{CallToolResult, JsonObject};
+use serde_json::Value;
 
-use super::{Context, Tool, annotations, arguments::Arguments, failure, object, text, wording};
-use crate::fabric::{About, Answer, Ask, Computer, End, Fabric, Waited, one_line};
+use crate::{
+    fabric::{About, Answer, Ask, Computer, End, Fabric, Waited, one_line},
+    tools::{
+        Context,
+        arguments::Arguments,
+        entry::{Handled, Handler},
+        failure, text, wording,
+    },
+};
 
 /// The tool.
 pub struct ProbeComputers {
-    definition: Definition,
     /// How long a computer has to answer.
     time: Duration,
 }
@@ -22,14 +28,7 @@ pub struct ProbeComputers {
 impl ProbeComputers {
     /// The tool, with this much time for each computer.
     pub fn new(time: Duration) -> Self {
-        let definition = Definition::new(
-            "probe-computers",
-            "Ping every linked ComputerCraft computer at once, to see which of them answer right now; one line each.",
-            object(json!({ "type": "object", "properties": {}, "additionalProperties": false })),
-        )
-        .with_title("Probe computers")
-        .with_annotations(annotations(true, false, true, false));
-        Self { definition, time }
+        Self { time }
     }
 
     async fn probe(&self, fabric: &Fabric) -> CallToolResult {
@@ -96,22 +95,15 @@ enum Pong {
     None,
 }
 
-impl Tool for ProbeComputers {
-    fn definition(&self) -> &Definition {
-        &self.definition
-    }
-
-    fn call<'a>(
-        &'a self,
-        context: Context<'a>,
-        arguments: JsonObject,
-    ) -> BoxFuture<'a, CallToolResult> {
+impl Handler for ProbeComputers {
+    fn run<'a>(&'a self, context: Context<'a>, arguments: JsonObject) -> BoxFuture<'a, Handled> {
         async move {
             match Arguments::new(arguments).end() {
                 Ok(()) => self.probe(context.fabric).await,
                 Err(problem) => failure(problem),
             }
         }
+        .map(Handled::Result)
         .boxed()
     }
 }

@@ -3,56 +3,28 @@
 use std::time::Duration;
 
 use futures_util::{FutureExt, future::BoxFuture};
-use rmcp::model::{CallToolResult, JsonObject, Tool as Definition};
-use serde_json::json;
+use rmcp::model::JsonObject;
 
-use super::{
-    Context, Tool, annotations,
-    arguments::{Arguments, Problem},
-    failure, get_job, object, text,
-    wording::name_of,
+use super::get_job;
+use crate::{
+    fabric::{Answer, Cancelled, End, Fabric, Job, Stage, Unreachable},
+    tools::{
+        Context,
+        arguments::{Arguments, Problem},
+        entry::{Handled, Handler},
+        failure, text,
+        wording::name_of,
+    },
 };
-use crate::fabric::{Answer, Cancelled, End, Fabric, Job, Stage};
 
 /// How long the computer has to say that it stopped the job.
 const STOP_TIME: Duration = Duration::from_secs(3);
 
 /// The tool.
-pub struct CancelJob {
-    definition: Definition,
-}
+pub struct CancelJob;
 
-impl CancelJob {
-    /// The tool.
-    pub fn new() -> Self {
-        let definition = Definition::new(
-            "cancel-job",
-            "Stop a job at its next yield; what it did so far stays done.",
-            object(json!({
-                "type": "object",
-                "properties": {
-                    "jobId": { "type": "string", "description": "As exec-lua or list-jobs tell it." },
-                },
-                "required": ["jobId"],
-                "additionalProperties": false,
-            })),
-        )
-        .with_title("Stop a job")
-        .with_annotations(annotations(false, true, true, false));
-        Self { definition }
-    }
-}
-
-impl Tool for CancelJob {
-    fn definition(&self) -> &Definition {
-        &self.definition
-    }
-
-    fn call<'a>(
-        &'a self,
-        context: Context<'a>,
-        arguments: JsonObject,
-    ) -> BoxFuture<'a, CallToolResult> {
+impl Handler for CancelJob {
+    fn run<'a>(&'a self, context: Context<'a>, arguments: JsonObject) -> BoxFuture<'a, Handled> {
         async move {
             let mut arguments = Arguments::new(arguments);
             match arguments
@@ -63,26 +35,28 @@ impl Tool for CancelJob {
                 Err(problem) => failure(problem),
             }
         }
+        .map(Handled::Result)
         .boxed()
     }
 }
 
 async fn cancel(fabric: &Fabric, id: &str) -> Result<String, Problem> {
-    let Some((computer, job)) = fabric
-        .job(id)
-        .await
-        .map_err(|problem| problem.to_string())?
-    else {
-        return Err(get_job::unknown(id));
-    };
-    if job.stage() == Stage::Ended {
+    let unreachable = |problem: Unreachable| problem.to_string();
+    let before = fabric.job(id, 0, Duration::ZERO);
+    if let Some((_, job)) = before.await.map_err(unreachable)?
+        && job.stage() == Stage::Ended
+    {
         return Ok(format!(
             "Job {} had ended before. get-job shows its result.",
             job.id
         ));
     }
+    let cancelled = fabric.cancel(id, STOP_TIME).await.map_err(unreachable)?;
+    let Some(((computer, job), cancelled)) = cancelled else {
+        return Err(get_job::unknown(id));
+    };
     let name = name_of(&computer.facts());
-    match computer.cancel(&job, STOP_TIME).await {
+    match cancelled {
         Cancelled::Ended if was_stopped(&job) => {
             Ok(format!("Job {} on computer {name} was stopped.", job.id))
         }

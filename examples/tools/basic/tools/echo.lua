@@ -1,0 +1,7 @@
+-- echo: what it is given.
+
+local function call(arguments)
+  return "Echo: " .. arguments.text
+end
+
+return { call = call }

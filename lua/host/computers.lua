@@ -1,0 +1,112 @@
+--- The module `computers`: what a handler on the host asks of the computers in the game.
+--
+-- With one computer a function returns what came of it, or throws what went wrong; with a list of computers it asks
+-- them all at once, and returns a table of what came of each, by number.
+
+local ask, null, array = ...
+
+local error, next, select, type, unpack, concat = error, next, select, type, table.unpack, table.concat
+
+local computers = {}
+
+local function check(value, name, ...)
+  for i = 1, select("#", ...) do
+    if type(value) == select(i, ...) then return end
+  end
+  error("bad argument " .. name .. ": it must be a " .. concat({ ... }, " or a ") .. ", not a " .. type(value), 3)
+end
+
+-- What is asked for one computer: a value for all of them, or what a function makes for each.
+local function for_each(ids, what)
+  local list = {}
+  for i = 1, #ids do
+    local value = what
+    if type(what) == "function" then value = what(ids[i]) end
+    list[i] = { ids[i], value }
+  end
+  return list
+end
+
+-- The options, as the bridge takes them: a list without entries stays one.
+local function checked(options)
+  check(options, "options", "table", "nil")
+  if not options then return nil end
+  local result = {}
+  for key, value in next, options do result[key] = value end
+  if type(result.arguments) == "table" then
+    local list, count = {}, result.arguments.n or #result.arguments
+    for i = 1, count do
+      list[i] = result.arguments[i]
+      if list[i] == nil then list[i] = null end
+    end
+    result.arguments = array(list)
+  end
+  return result
+end
+
+local function as_list(target)
+  if type(target) ~= "table" then return { target }, true end
+  return target, false
+end
+
+-- A value that the code returned as nil came as `null`, which is not false.
+local function with_nils(returns, count)
+  for i = 1, count or 0 do
+    if returns[i] == null then returns[i] = nil end
+  end
+end
+
+-- One computer's values, or its error; or a table with what came of each.
+local function answer(outcomes, is_single)
+  for i = 1, #outcomes do with_nils(outcomes[i].returns, outcomes[i].n) end
+  if is_single then
+    local only = outcomes[1]
+    if only.error then error(only.error, 0) end
+    return unpack(only.returns, 1, only.n)
+  end
+  local by_id = {}
+  for i = 1, #outcomes do
+    local outcome = outcomes[i]
+    outcome.ok = outcome.error == nil
+    by_id[outcome.id] = outcome
+  end
+  return by_id
+end
+
+--- The computers there are, offline ones too: each with `id`, `label`, `kind`, `linked`.
+-- @treturn {table,...}
+function computers.list()
+  return ask({ of = "list" })
+end
+
+--- Runs Lua on one computer, or on several at once.
+-- @tparam number|{number,...} target The computer's number, or a list of them.
+-- @tparam string|function code Statements or an expression; or a function that gets a number and returns those for it.
+-- @tparam[opt] table options `timeoutMs` for each computer (20000), `exclusive`, `arguments`: a list, the code's `...`.
+-- @return The values that the code returned; of several, a table by number: `{ok, returns, output}` or `{ok, error}`.
+function computers.exec(target, code, options)
+  check(target, "#1", "number", "table")
+  check(code, "#2", "string", "function")
+  local ids, is_single = as_list(target)
+  local on = for_each(ids, code)
+  for i = 1, #on do on[i] = { id = on[i][1], code = on[i][2] } end
+  return answer(ask({ of = "exec", on = array(on), options = checked(options) }), is_single)
+end
+
+--- Calls a tool for one computer, or for several at once.
+-- @tparam number|{number,...} target The computer's number, or a list of them: the tool's `computerId`.
+-- @tparam string tool The tool's name.
+-- @tparam[opt] table|function arguments The others; or a function that gets a number and returns those for it.
+-- @tparam[opt] table options `timeoutMs` for each computer (20000).
+-- @return What the tool's handler returned; of several, a table by number of `{ok, returns}` or `{ok, error}`.
+function computers.call(target, tool, arguments, options)
+  check(target, "#1", "number", "table")
+  check(tool, "#2", "string")
+  check(arguments, "#3", "table", "function", "nil")
+  local ids, is_single = as_list(target)
+  local on = for_each(ids, arguments)
+  for i = 1, #on do on[i] = { id = on[i][1], arguments = on[i][2] or {} } end
+  return answer(ask({ of = "call", tool = tool, on = array(on), options = checked(options) }), is_single)
+end
+
+return computers

@@ -1,0 +1,136 @@
+//! What both ways of serving MCP have in common: how a bridge starts, and how it ends.
+
+use std::{process::ExitCode, sync::Arc};
+
+use anyhow::Context;
+use thiserror::Error;
+
+use super::{console, limits, signals::LeaveSignals};
+use crate::{
+    config::{Config, ConfigError, Flags, Folders},
+    fabric::Fabric,
+    logging::{self, LogError},
+    mcp::server::Server,
+    tools,
+    upstream::{self, Upstream},
+};
+
+/// The exit code for settings that can't be used.
+pub const BAD_SETTINGS: u8 = 2;
+
+/// Threads that serve: one could do, but a long answer must not keep every link waiting.
+const WORKERS: usize = 2;
+
+/// An environment variable's value.
+pub fn variable(name: &str) -> Option<String> {
+    std::env::var(name).ok()
+}
+
+/// Starts the log and reads the settings, or says what is wrong with them and how the process ends.
+pub fn prepare(flags: &Flags, folders: &Folders) -> Result<Config, ExitCode> {
+    match logging::start(
+        &folders.state,
+        variable(logging::FILTER_VARIABLE).as_deref(),
+    ) {
+        Ok(()) => {}
+        Err(error @ LogError::Filter { .. }) => return Err(refuse(&error.to_string())),
+        // A full or read-only disk is no reason not to serve.
+        Err(error @ LogError::Folder { .. }) => console::note(&format!("mcp-bridge: {error}")),
+    }
+    Config::load(flags, variable, folders).map_err(refuse_setting)
+}
+
+/// Says that a setting can't be used.
+pub fn refuse_setting(error: ConfigError) -> ExitCode {
+    refuse(&error.to_string())
+}
+
+fn refuse(problem: &str) -> ExitCode {
+    tracing::error!("{problem}");
+    console::note(&format!("mcp-bridge: {problem}"));
+    ExitCode::from(BAD_SETTINGS)
+}
+
+/// Settings that can be read, but can't be used as they are.
+#[derive(Debug, Error)]
+#[error("{0}")]
+pub struct BadSettings(pub String);
+
+/// A bridge about to serve: the computers it reaches, and what it serves.
+pub struct Bridge {
+    pub fabric: Arc<Fabric>,
+    pub server: Server,
+    pub signals: LeaveSignals,
+}
+
+/// Serves by `serve`, until that tells why it ended.
+pub fn run(
+    config: &Config,
+    folders: &Folders,
+    serve: impl AsyncFnOnce(Bridge) -> anyhow::Result<&'static str>,
+) -> ExitCode {
+    match block_on(config, folders, serve) {
+        Ok(why) => {
+            tracing::info!(why, "leaving");
+            ExitCode::SUCCESS
+        }
+        Err(error) => {
+            tracing::error!("{error:#}");
+            console::note(&format!("mcp-bridge: {error:#}"));
+            if error.is::<BadSettings>() {
+                ExitCode::from(BAD_SETTINGS)
+            } else {
+                ExitCode::FAILURE
+            }
+        }
+    }
+}
+
+fn block_on(
+    config: &Config,
+    folders: &Folders,
+    serve: impl AsyncFnOnce(Bridge) -> anyhow::Result<&'static str>,
+) -> anyhow::Result<&'static str> {
+    let runtime = tokio::runtime::Builder::new_multi_thread()
+        .worker_threads(WORKERS)
+        .enable_all()
+        .build()
+        .context("the runtime can't be started")?;
+    let why = runtime.block_on(async {
+        let signals = LeaveSignals::listen().context("signals can't be listened to")?;
+        limits::raise_open_files();
+        tracing::info!(
+            version = env!("CARGO_PKG_VERSION"),
+            pid = std::process::id(),
+            "started"
+        );
+        let fabric = Arc::new(Fabric::start(&config.link, Some(&folders.state)));
+        let upstream = upstream(config, folders);
+        let server = Server::new(fabric.clone(), tools::start(config, &upstream))
+            .with_upstream(upstream.clone());
+        let why = serve(Bridge {
+            fabric,
+            server,
+            signals,
+        })
+        .await;
+        upstream.leave().await;
+        why
+    })?;
+    // Dropping the runtime would wait for a read of a terminal or a file that nobody ends.
+    runtime.shutdown_background();
+    Ok(why)
+}
+
+/// The MCP servers that are configured where this process runs, unless that is switched off.
+fn upstream(config: &Config, folders: &Folders) -> Upstream {
+    if !config.upstream {
+        return Upstream::off();
+    }
+    Upstream::new(upstream::Settings {
+        folder: std::env::current_dir().unwrap_or_default(),
+        config: folders.config.clone(),
+        state: folders.state.clone(),
+        own_port: None,
+    })
+}

@@ -1,0 +1,102 @@
+//! `mcp-bridge status`: who holds the link port, since when, and who shares it; from outside, for a person.
+
+use std::process::ExitCode;
+
+use super::{console, startup::BAD_SETTINGS};
+use crate::{
+    config::{Config, Flags, Folders, LinkConfig},
+    fabric::{
+        Blocked,
+        holder::{self, Health, Unknown},
+    },
+    logging,
+};
+
+/// The exit code when no bridge answers.
+const NO_BRIDGE: u8 = 1;
+
+/// Prints what there is to say. Exit code 0: a bridge answers; 1: none does; 2: settings that can't be used.
+pub fn run(flags: &Flags, folders: &Folders) -> ExitCode {
+    let config = match Config::load(flags, |name| std::env::var(name).ok(), folders) {
+        Ok(config) => config.link,
+        Err(error) => {
+            console::note(&format!("mcp-bridge: {error}"));
+            return ExitCode::from(BAD_SETTINGS);
+        }
+    };
+    let runtime = match tokio::runtime::Builder::new_current_thread()
+        .enable_all()
+        .build()
+    {
+        Ok(runtime) => runtime,
+        Err(error) => {
+            console::note(&format!(
+                "mcp-bridge: the runtime can't be started: {error}"
+            ));
+            return ExitCode::FAILURE;
+        }
+    };
+    let health = runtime.block_on(holder::health(&config));
+    let address = Blocked::because(&config, String::new()).address;
+    let (words, code) = match &health {
+        Ok(health) => (healthy(&address, health), ExitCode::SUCCESS),
+        Err(unknown) => (
+            unhealthy(&config, &address, unknown, folders),
+            ExitCode::from(NO_BRIDGE),
+        ),
+    };
+    console::say(&words);
+    console::say(&format!(
+        "Log: {}",
+        logging::folder(&folders.state).display()
+    ));
+    code
+}
+
+fn healthy(address: &str, health: &Health) -> String {
+    let mut words = format!("Link port {address}: held by mcp-bridge {}", health.version);
+    if let Some(owner) = &health.owner {
+        words.push_str(&format!(" (process {}) since {}", owner.pid, owner.since));
+    }
+    words.push_str(&format!(
+        ".\n{}.\n{}.",
+        counted(
+            health.bridges.unwrap_or(1) as u64,
+            "bridge shares it",
+            "bridges share it"
+        ),
+        counted(
+            health.computers,
+            "computer is linked",
+            "computers are linked"
+        ),
+    ));
+    words
+}
+
+fn counted(count: u64, one: &str, many: &str) -> String {
+    match count {
+        1 => format!("1 {one}"),
+        count => format!("{count} {many}"),
+    }
+}
+
+fn unhealthy(config: &LinkConfig, address: &str, unknown: &Unknown, folders: &Folders) -> String {
+    match unknown {
+        Unknown::Free => format!(
+            "Link port {address}: no bridge runs. An MCP client starts one by itself; `mcp-bridge serve` keeps one running \
+             without a client."
+        ),
+        Unknown::Silent => {
+            let owner = holder::last_owner(&folders.state, config.port);
+            format!("Link port {address}: {}.", holder::frozen(owner.as_ref()))
+        }
+        Unknown::Stranger => format!(
+            "Link port {address}: another program, no mcp-bridge, listens there. Stop that program, or set CC_LINK_PORT \
+             to another port and give the agents the new one."
+        ),
+        Unknown::Unreachable(error) => {
+            format!("Link port {address}: it can't be reached: {error}.")
+        }
+    }
+}

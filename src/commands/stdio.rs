@@ -1,0 +1,61 @@
+//! What runs when no command is given: the MCP server on standard input and output, and the link port.
+
+use std::{io::IsTerminal, process::ExitCode};
+
+use anyhow::Context;
+
+use super::{
+    console,
+    startup::{self, Bridge},
+};
+use crate::{
+    config::{Flags, Folders},
+    logging,
+    mcp::{self, stdio},
+};
+
+/// Serves one MCP client until it is gone or the system asks this process to leave.
+pub fn run(flags: &Flags, folders: &Folders) -> ExitCode {
+    let config = match startup::prepare(flags, folders) {
+        Ok(config) => config,
+        Err(code) => return code,
+    };
+    if std::io::stdin().is_terminal() {
+        console::note(&greeting(folders));
+    }
+    startup::run(&config, folders, serve)
+}
+
+async fn serve(bridge: Bridge) -> anyhow::Result<&'static str> {
+    let Bridge {
+        fabric,
+        server,
+        mut signals,
+    } = bridge;
+    let (input, output) = stdio::take().context("standard input and output can't be used")?;
+    tokio::select! {
+        () = mcp::serve(server, input, output, move || fabric.want()) => Ok("the client is gone"),
+        signal = signals.next() => Ok(signal),
+    }
+}
+
+/// What a person reads who started this by hand.
+fn greeting(folders: &Folders) -> String {
+    let program = std::env::current_exe().map_or_else(
+        |_| "mcp-bridge".to_owned(),
+        |path| path.display().to_string(),
+    );
+    format!(
+        "mcp-bridge {version}: an MCP server for ComputerCraft computers. It waits for an MCP client's JSON-RPC here;\n\
+         most often a client starts it by itself. To add it to one:\n\
+         \n\
+         \x20 Claude Code     claude mcp add computercraft -- \"{program}\"\n\
+         \x20 Claude Desktop  \"mcpServers\": {{ \"computercraft\": {{ \"command\": \"{program}\" }} }}\n\
+         \x20 MCP Inspector   npx @modelcontextprotocol/inspector \"{program}\"\n\
+         \n\
+         To see it work without a client and without the game: mcp-bridge demo\n\
+         Log: {log}. Press Ctrl+C to end.",
+        version = env!("CARGO_PKG_VERSION"),
+        log = logging::folder(&folders.state).display(),
+    )
+}

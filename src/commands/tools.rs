@@ -1,0 +1,266 @@
+//! `mcp-bridge tools`: for whoever writes tools of their own.
+
+use std::{
+    fs, io,
+    path::{Path, PathBuf},
+    process::ExitCode,
+    sync::Arc,
+};
+
+use anyhow::{Context as _, bail};
+use futures_util::{FutureExt, future::BoxFuture};
+use serde_json::Value;
+
+use super::console::{note, say};
+use crate::{
+    config::{Config, Flags, Folders, TOOLS_FOLDER},
+    fabric::Fabric,
+    tools::{
+        self, Catalogue, Context, Level, Listener, Offer, Step, builtin,
+        catalogue::{Found, fixed},
+        folder,
+        kit::Kit,
+        manifest::FILE,
+        policy::{Policy, Verdict},
+    },
+};
+
+/// Lists all there is.
+pub fn list(flags: &Flags, folders: &Folders) -> ExitCode {
+    ended(in_runtime(async {
+        let config = load(flags, folders)?;
+        let (catalogue, problems) = read(&config);
+        let snapshot = catalogue.now();
+        for (tool, verdict) in snapshot.all() {
+            let state = match verdict {
+                Verdict::Listed => "",
+                Verdict::Reachable => " (not listed, but found by find-tools)",
+                Verdict::Refused(_) => " (switched off)",
+            };
+            say(&format!(
+                "tool      {}  [{}]  {}{state}",
+                tool.definition().name,
+                tool.set(),
+                tool.origin()
+            ));
+        }
+        for prompt in snapshot.prompts() {
+            say(&format!("prompt    {}", prompt.name));
+        }
+        for resource in snapshot.resources() {
+            say(&format!("resource  {}", resource.uri()));
+        }
+        let unmet = catalogue.policy().unmet(&snapshot);
+        for problem in problems.iter().chain(&unmet) {
+            note(problem);
+        }
+        Ok(problems.is_empty() && unmet.is_empty())
+    }))
+}
+
+/// Checks folders of tools.
+pub fn check(folder: Option<PathBuf>, flags: &Flags, folders: &Folders) -> ExitCode {
+    ended(in_runtime(async {
+        let mut config = load(flags, folders)?;
+        if let Some(folder) = folder {
+            config.tools.own_folder = None;
+            config.tools.folders = vec![folder];
+        }
+        let kit = Kit::default();
+        let built_in = builtin::offer(&kit, config.probe_timeout);
+        let roots = tools::roots(&config.tools);
+        for root in &roots {
+            say(&format!("{}", root.path.display()));
+        }
+        let look = folder::Folders::new(roots, kit, &built_in).look();
+        for problem in &look.problems {
+            say(&problem.to_string());
+        }
+        let Offer {
+            tools,
+            prompts,
+            resources,
+            ..
+        } = &look.offer;
+        say(&format!(
+            "{} and {} and {} can be used; {}.",
+            count(tools.len(), "tool"),
+            count(prompts.len(), "prompt"),
+            count(resources.len(), "resource"),
+            match look.problems.len() {
+                0 => "nothing is wrong".to_owned(),
+                problems => count(problems, "problem"),
+            }
+        ));
+        Ok(look.problems.is_empty())
+    }))
+}
+
+/// Writes a new tool.
+pub fn new(name: &str, folder: Option<PathBuf>, computer: bool, folders: &Folders) -> ExitCode {
+    ended(write_new(name, folder, computer, folders).map(|()| true))
+}
+
+/// Runs a tool.
+pub fn run(name: &str, arguments: &str, flags: &Flags, folders: &Folders) -> ExitCode {
+    ended(in_runtime(async {
+        let Ok(Value::Object(arguments)) = serde_json::from_str(arguments) else {
+            bail!("--args must be a JSON object, such as {{\"name\":\"World\"}}, not {arguments}");
+        };
+        let config = load(flags, folders)?;
+        let (catalogue, problems) = read(&config);
+        for problem in &problems {
+            note(problem);
+        }
+        let fabric = Fabric::start(&config.link, Some(&folders.state));
+        let snapshot = catalogue.now();
+        let tool = match snapshot.find(name) {
+            Found::Tool(tool) => tool,
+            Found::Refused(why) => bail!("{name} is refused: {why}"),
+            Found::Nothing => bail!("there is no tool {name}; `mcp-bridge tools list` names all"),
+        };
+        fabric.want();
+        let context = Context {
+            fabric: &fabric,
+            catalogue: &catalogue,
+            listener: &Terminal,
+            depth: 0,
+        };
+        let result = tool.call(context, arguments).await;
+        for block in &result.content {
+            match block.as_text() {
+                Some(text) => say(&text.text),
+                None => say(&serde_json::to_string(block)?),
+            }
+        }
+        Ok(result.is_error != Some(true))
+    }))
+}
+
+/// A person at a terminal, who is told on standard error.
+struct Terminal;
+
+impl Listener for Terminal {
+    fn listens(&self) -> bool {
+        true
+    }
+
+    fn tell(&self, step: Step) -> BoxFuture<'_, ()> {
+        note(&step.message);
+        std::future::ready(()).boxed()
+    }
+
+    fn log(&self, level: Level, logger: &str, text: String) -> BoxFuture<'_, ()> {
+        note(&format!("{level:?} {logger}: {text}"));
+        std::future::ready(()).boxed()
+    }
+}
+
+fn load(flags: &Flags, folders: &Folders) -> anyhow::Result<Config> {
+    Ok(Config::load(
+        flags,
+        |name| std::env::var(name).ok(),
+        folders,
+    )?)
+}
+
+/// All tools as they are now, and what is wrong.
+fn read(config: &Config) -> (Arc<Catalogue>, Vec<String>) {
+    let kit = Kit::default();
+    let built_in = builtin::offer(&kit, config.probe_timeout);
+    let look = folder::Folders::new(tools::roots(&config.tools), kit, &built_in).look();
+    let problems = look.problems.iter().map(ToString::to_string).collect();
+    let sources = vec![fixed(built_in), fixed(look.offer)];
+    let policy = Policy::of(&config.tools);
+    (Catalogue::start(sources, policy), problems)
+}
+
+fn in_runtime<T>(work: impl Future<Output = anyhow::Result<T>>) -> anyhow::Result<T> {
+    tokio::runtime::Builder::new_multi_thread()
+        .worker_threads(1)
+        .enable_all()
+        .build()
+        .context("the runtime can't be started")?
+        .block_on(work)
+}
+
+fn ended(result: anyhow::Result<bool>) -> ExitCode {
+    match result {
+        Ok(true) => ExitCode::SUCCESS,
+        Ok(false) => ExitCode::FAILURE,
+        Err(error) => {
+            note(&format!("mcp-bridge: {error:#}"));
+            ExitCode::FAILURE
+        }
+    }
+}
+
+fn count(number: usize, word: &str) -> String {
+    match number {
+        1 => format!("1 {word}"),
+        number => format!("{number} {word}s"),
+    }
+}
+
+fn write_new(
+    name: &str,
+    folder: Option<PathBuf>,
+    computer: bool,
+    folders: &Folders,
+) -> anyhow::Result<()> {
+    let root = match (folder, &folders.config) {
+        (Some(folder), _) => folder,
+        (None, Some(config)) => config.join(TOOLS_FOLDER),
+        (None, None) => bail!("there is no configuration folder here; say where with --folder DIR"),
+    };
+    let tool = root.join(name);
+    let is_name = name.starts_with(|c: char| c.is_ascii_alphabetic())
+        && name
+            .chars()
+            .all(|c| c.is_ascii_alphanumeric() || matches!(c, '_' | '-'))
+        && name.len() <= 47;
+    if !is_name {
+        bail!(
+            "a tool's name begins with a letter and has only letters, digits, _ and -, 47 at most, not {name}"
+        );
+    }
+    if tool.exists() {
+        bail!("{} is there already; nothing was written", tool.display());
+    }
+    fs::create_dir_all(&tool).with_context(|| format!("{} can't be made", tool.display()))?;
+    let (kind, handler) = if computer {
+        ("computer.lua", ON_COMPUTER)
+    } else {
+        ("function.lua", ON_HOST)
+    };
+    let fill = |text: &str| text.replace("NAME", name).replace("KIND", kind);
+    write(&tool.join(FILE), &fill(MANIFEST))?;
+    write(&tool.join(format!("{name}.lua")), &fill(handler))?;
+    say(&format!("Written: {}", tool.display()));
+    let given = if folders
+        .config
+        .as_ref()
+        .is_some_and(|config| root == config.join(TOOLS_FOLDER))
+    {
+        String::new()
+    } else {
+        format!(" --tools \"{}\"", root.display())
+    };
+    say(&format!(
+        "Try it: mcp-bridge tools run {name}{given} --args '{{\"text\":\"hello\"}}'"
+    ));
+    say("A bridge that runs has it within a second.");
+    Ok(())
+}
+
+fn write(file: &Path, text: &str) -> anyhow::Result<()> {
+    let failed = || format!("{} can't be written", file.display());
+    let mut options = fs::OpenOptions::new();
+    let opened = options.write(true).create_new(true).open(file);
+    let mut opened = opened.with_context(failed)?;
+    io::Write::write_all(&mut opened, text.as_bytes()).with_context(failed)
+}
+
+const MANIFEST: &str = include_str!("../../lua/new-tool/_index.yaml");
+const ON_HOST: &str = include_str!("../../lua/new-tool/on-host.lua");
+const ON_COMPUTER: &str = include_str!("../../lua/new-tool/on-computer.lua");

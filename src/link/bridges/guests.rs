@@ -1,0 +1,179 @@
+//! The guests of this bridge while it owns the link port, and what each is still to be sent.
+
+use std::{
+    collections::HashMap,
+    sync::{
+        Arc, Mutex, MutexGuard, PoisonError,
+        atomic::{AtomicUsize, Ordering},
+    },
+};
+
+use tokio::sync::mpsc;
+use tokio_util::sync::CancellationToken;
+
+use super::message::{self, FromOwner};
+use crate::link::job::RequestIds;
+
+/// How much may wait for a guest to read it, in bytes: two of the largest frames. A guest that falls further behind is
+/// frozen; it is let go, and gets everything again when it comes back.
+const MOST_WAITING: usize = 48 * 1024 * 1024;
+
+/// A guest, as the rest of the program sends it something. Nothing here waits: no guest keeps a computer waiting.
+#[derive(Debug)]
+pub struct Guest {
+    /// Its process id.
+    pub pid: u32,
+    /// What the ids of its requests begin with.
+    pub prefix: String,
+    messages: mpsc::UnboundedSender<String>,
+    /// Bytes of messages that were not sent yet.
+    waiting: AtomicUsize,
+    /// Cancelled to let it go.
+    pub(super) end: CancellationToken,
+}
+
+impl Guest {
+    /// A guest, and the receiver that its session sends messages from.
+    pub fn new(pid: u32, prefix: String) -> (Arc<Self>, mpsc::UnboundedReceiver<String>) {
+        let (messages, receiver) = mpsc::unbounded_channel();
+        let guest = Self {
+            pid,
+            prefix,
+            messages,
+            waiting: AtomicUsize::new(0),
+            end: CancellationToken::new(),
+        };
+        (Arc::new(guest), receiver)
+    }
+
+    /// Sends it a message as soon as it has read what came before.
+    pub fn push(&self, message: String) {
+        let waiting = self.waiting.fetch_add(message.len(), Ordering::AcqRel) + message.len();
+        if waiting > MOST_WAITING || self.messages.send(message).is_err() {
+            self.end.cancel();
+        }
+    }
+
+    /// Sends it a control message.
+    pub fn tell(&self, message: &FromOwner) {
+        self.push(message::write(message));
+    }
+
+    /// Notes that a message of this many bytes was sent.
+    pub(super) fn sent(&self, bytes: usize) {
+        self.waiting.fetch_sub(bytes, Ordering::AcqRel);
+    }
+}
+
+/// All guests, by what the ids of their requests begin with.
+#[derive(Debug, Default)]
+pub struct Guests {
+    guests: Mutex<HashMap<String, Arc<Guest>>>,
+    /// How many there are: without any, nothing of this costs more than a look at it.
+    count: AtomicUsize,
+}
+
+impl Guests {
+    /// How many there are.
+    pub fn count(&self) -> usize {
+        self.count.load(Ordering::Acquire)
+    }
+
+    /// The guest that made this request.
+    pub fn of(&self, request: &str) -> Option<Arc<Guest>> {
+        if self.count() == 0 {
+            return None;
+        }
+        self.lock().get(RequestIds::prefix_of(request)?).cloned()
+    }
+
+    /// Tells all of them.
+    pub fn tell_all(&self, message: impl FnOnce() -> FromOwner) {
+        if self.count() == 0 {
+            return;
+        }
+        let text = message::write(&message());
+        for guest in self.lock().values() {
+            guest.push(text.clone());
+        }
+    }
+
+    /// Takes one in. An older session of the same guest ends.
+    pub fn enter(&self, guest: &Arc<Guest>) {
+        let mut guests = self.lock();
+        if let Some(older) = guests.insert(guest.prefix.clone(), guest.clone()) {
+            older.end.cancel();
+        }
+        self.count.store(guests.len(), Ordering::Release);
+    }
+
+    /// Lets one go, unless a newer session of it has taken its place.
+    pub fn leave(&self, guest: &Arc<Guest>) {
+        let mut guests = self.lock();
+        if guests
+            .get(&guest.prefix)
+            .is_some_and(|present| Arc::ptr_eq(present, guest))
+        {
+            guests.remove(&guest.prefix);
+        }
+        self.count.store(guests.len(), Ordering::Release);
+    }
+
+    fn lock(&self) -> MutexGuard<'_, HashMap<String, Arc<Guest>>> {
+        // The map is never left half changed.
+        self.guests.lock().unwrap_or_else(PoisonError::into_inner)
+    }
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    #[tokio::test]
+    async fn a_request_is_known_by_its_id_to_be_a_guests() {
+        let guests = Guests::default();
+        assert!(guests.of("aaaa-1").is_none());
+        let (guest, mut messages) = Guest::new(1, "aaaa-".into());
+        guests.enter(&guest);
+        assert!(
+            guests
+                .of("aaaa-1")
+                .is_some_and(|of| Arc::ptr_eq(&of, &guest))
+        );
+        assert!(guests.of("bbbb-1").is_none() && guests.of("aaaa").is_none());
+        guests.tell_all(|| FromOwner::Bridges { count: 2 });
+        assert_eq!(
+            messages.recv().await.unwrap(),
+            r#"{"type":"bridges","count":2}"#
+        );
+        guests.leave(&guest);
+        assert!(guests.of("aaaa-1").is_none() && guests.count() == 0);
+    }
+
+    #[tokio::test]
+    async fn the_same_guest_come_back_takes_the_place_of_its_older_session() {
+        let guests = Guests::default();
+        let (older, _messages) = Guest::new(1, "aaaa-".into());
+        let (newer, _messages) = Guest::new(1, "aaaa-".into());
+        guests.enter(&older);
+        guests.enter(&newer);
+        assert!(older.end.is_cancelled() && !newer.end.is_cancelled());
+        guests.leave(&older);
+        assert!(
+            guests
+                .of("aaaa-1")
+                .is_some_and(|of| Arc::ptr_eq(&of, &newer))
+        );
+    }
+
+    #[tokio::test]
+    async fn one_that_does_not_read_is_let_go() {
+        let (guest, _messages) = Guest::new(1, "aaaa-".into());
+        for _ in 0..48 {
+            guest.push("x".repeat(1024 * 1024));
+        }
+        assert!(!guest.end.is_cancelled());
+        guest.push("x".into());
+        assert!(guest.end.is_cancelled());
+    }
+}

@@ -1,0 +1,369 @@
+//! What a guest and an owner say to each other, as JSON. No I/O.
+//!
+//! Two kinds of message: an [`Envelope`] carries a frame of the link protocol for, or from, one computer, untouched;
+//! everything else is a [`FromGuest`] or a [`FromOwner`], told apart by its `type`.
+
+use std::{net::SocketAddr, time::SystemTime};
+
+use serde::{Deserialize, Serialize};
+use serde_json::value::RawValue;
+
+use super::snapshot::JobSnapshot;
+use crate::link::frame::{AgentProgram, ComputerId, Machine};
+
+/// A frame of the link protocol on its way through an owner.
+#[derive(Debug, Deserialize, Serialize)]
+#[serde(rename_all = "camelCase")]
+pub struct Envelope<'a> {
+    /// The computer that it is for, or from.
+    pub computer_id: ComputerId,
+    /// Which of the computer's links it is meant for, by the owner's count: one for an older link is dropped.
+    pub link: u64,
+    /// What a request is about; only with requests.
+    #[serde(default, borrow, skip_serializing_if = "Option::is_none")]
+    pub about: Option<AboutRequest<'a>>,
+    /// The frame.
+    #[serde(borrow)]
+    pub frame: &'a RawValue,
+}
+
+/// What an owner has to know of a request that it passes on.
+#[derive(Debug, Clone, Deserialize, Serialize)]
+pub struct AboutRequest<'a> {
+    /// The beginning of its code.
+    #[serde(borrow)]
+    pub code: std::borrow::Cow<'a, str>,
+    /// Whether it holds the turtle.
+    pub exclusive: bool,
+    /// Whether it is worth a place in lists.
+    pub listed: bool,
+}
+
+/// What an owner reads of a frame that a guest sends.
+#[derive(Debug, Deserialize)]
+#[serde(rename_all = "camelCase")]
+pub struct Outline<'a> {
+    /// Its type.
+    #[serde(rename = "type", borrow)]
+    pub kind: std::borrow::Cow<'a, str>,
+    /// The request's id.
+    pub id: String,
+    /// For how long the request is worth sending, in milliseconds.
+    #[serde(default)]
+    pub deadline_ms: u64,
+}
+
+/// What a guest says.
+#[derive(Debug, Deserialize, Serialize)]
+#[serde(
+    tag = "type",
+    rename_all = "kebab-case",
+    rename_all_fields = "camelCase"
+)]
+pub enum FromGuest {
+    /// The first message: who links, and its half of the challenge.
+    Guest {
+        /// The version of what bridges say to each other.
+        protocol: u32,
+        /// The product's version, for messages.
+        version: String,
+        /// Random, never used before.
+        nonce: String,
+    },
+    /// The guest's proof. From here on the owner serves it.
+    Proof {
+        /// See [`super::secret`].
+        proof: String,
+        /// Its process id.
+        pid: u32,
+        /// What the ids of all its requests begin with.
+        prefix: String,
+    },
+    /// Asks the owner something, to be answered by [`FromOwner::Reply`] with the same number.
+    Ask {
+        /// The question's number.
+        n: u64,
+        /// The question.
+        question: Question,
+    },
+    /// Asks for a pong with the same number.
+    Ping {
+        /// The number.
+        n: u64,
+    },
+    /// Answers a ping.
+    Pong {
+        /// Its number.
+        n: u64,
+    },
+}
+
+/// What only the owner knows: the jobs of other bridges.
+#[derive(Debug, Deserialize, Serialize)]
+#[serde(
+    tag = "about",
+    rename_all = "kebab-case",
+    rename_all_fields = "camelCase"
+)]
+pub enum Question {
+    /// All jobs, without their output.
+    Jobs,
+    /// One job, once it has printed past the cursor or has ended, or the time is up.
+    Job {
+        /// Its id.
+        id: String,
+        /// From where its output is wanted.
+        cursor: u64,
+        /// How long to wait, in milliseconds.
+        wait_ms: u64,
+    },
+    /// To stop a job.
+    Cancel {
+        /// Its id.
+        id: String,
+        /// How long to wait for word that it stopped, in milliseconds.
+        time_ms: u64,
+    },
+}
+
+/// What an owner says.
+#[derive(Debug, Deserialize, Serialize)]
+#[serde(
+    tag = "type",
+    rename_all = "kebab-case",
+    rename_all_fields = "camelCase"
+)]
+pub enum FromOwner {
+    /// The owner's half of the challenge, with its own proof: a guest tells nothing to one who doesn't know the secret.
+    Challenge {
+        /// The version of what bridges say to each other.
+        protocol: u32,
+        /// The product's version, for messages.
+        version: String,
+        /// Random, never used before.
+        nonce: String,
+        /// See [`super::secret`].
+        proof: String,
+    },
+    /// The guest's proof was good.
+    Welcome {
+        /// The owner.
+        owner: Owner,
+    },
+    /// This bridge can't be a guest.
+    Refused {
+        /// Why, as a sentence.
+        error: String,
+    },
+    /// A computer is linked. Told of all when a guest links, and of each that links later.
+    Linked(Introduction),
+    /// A computer is gone.
+    Left {
+        /// What it told when it was here, if this guest was never told.
+        #[serde(default, skip_serializing_if = "Option::is_none")]
+        introduction: Option<Introduction>,
+        /// Which computer.
+        computer_id: ComputerId,
+        /// When it left.
+        since: SystemTime,
+        /// Why.
+        why: String,
+    },
+    /// A request that was too long for one message has reached its computer.
+    Arrived {
+        /// The request's id.
+        id: String,
+    },
+    /// How many bridges share the port now, the owner among them.
+    Bridges {
+        /// The count.
+        count: usize,
+    },
+    /// When computers were last heard from, in seconds before this message.
+    Seen {
+        /// Computers and their ages.
+        ages: Vec<(ComputerId, u64)>,
+    },
+    /// The answer to a question.
+    Reply {
+        /// Its number.
+        n: u64,
+        /// The answer.
+        answer: Reply,
+    },
+    /// Asks for a pong with the same number.
+    Ping {
+        /// The number.
+        n: u64,
+    },
+    /// Answers a ping.
+    Pong {
+        /// Its number.
+        n: u64,
+    },
+}
+
+/// The bridge that holds the port.
+#[derive(Debug, Clone, PartialEq, Eq, Deserialize, Serialize)]
+pub struct Owner {
+    /// Its process id.
+    pub pid: u32,
+    /// Since when it holds the port.
+    pub since: SystemTime,
+    /// The address it listens on.
+    pub address: SocketAddr,
+    /// Its version.
+    pub version: String,
+}
+
+/// A linked computer, as a guest is told of it.
+#[derive(Debug, Clone, Deserialize, Serialize)]
+#[serde(rename_all = "camelCase")]
+pub struct Introduction {
+    /// Its number.
+    pub computer_id: ComputerId,
+    /// Which of its links this is, by the owner's count.
+    pub link: u64,
+    /// Its label.
+    #[serde(default, skip_serializing_if = "Option::is_none")]
+    pub label: Option<String>,
+    /// The agent program, if it told.
+    #[serde(default, skip_serializing_if = "Option::is_none")]
+    pub agent: Option<AgentProgram>,
+    /// The machine, if it told.
+    #[serde(default, skip_serializing_if = "Option::is_none")]
+    pub machine: Option<Machine>,
+    /// This start of the agent program; none with an agent of version 1.
+    #[serde(default, skip_serializing_if = "Option::is_none")]
+    pub boot: Option<String>,
+    /// Where the link came from.
+    pub address: SocketAddr,
+    /// When it was made.
+    pub linked_since: SystemTime,
+    /// The largest message the agent takes, in bytes.
+    pub max_message: usize,
+    /// The requests that the agent knew when it linked.
+    pub known: Vec<String>,
+}
+
+/// An answer of the owner.
+#[derive(Debug, Deserialize, Serialize)]
+#[serde(
+    tag = "about",
+    rename_all = "kebab-case",
+    rename_all_fields = "camelCase"
+)]
+pub enum Reply {
+    /// All jobs, without their output.
+    Jobs {
+        /// The jobs.
+        jobs: Vec<JobSnapshot>,
+    },
+    /// One job; none if no computer has it.
+    Job {
+        /// The job.
+        job: Option<Box<JobSnapshot>>,
+    },
+    /// What came of a cancellation.
+    Cancelled {
+        /// `ended`, `told` or `unreachable`.
+        how: crate::link::computer::Cancelled,
+        /// The job as it is now.
+        job: Option<Box<JobSnapshot>>,
+    },
+}
+
+/// A message as it came: one of the two kinds.
+#[derive(Debug)]
+pub enum Message<'a, T> {
+    /// A frame for, or from, a computer.
+    Frame(Envelope<'a>),
+    /// Anything else.
+    Control(T),
+}
+
+/// Reads a message.
+///
+/// # Errors
+/// It is neither kind.
+pub fn read<'a, T: Deserialize<'a>>(text: &'a str) -> serde_json::Result<Message<'a, T>> {
+    // Envelopes are many and control messages few, so the former are tried first; they have no `type` of their own.
+    match serde_json::from_str(text) {
+        Ok(envelope) => Ok(Message::Frame(envelope)),
+        Err(_) => serde_json::from_str(text).map(Message::Control),
+    }
+}
+
+/// Writes a control message.
+pub fn write(message: &impl Serialize) -> String {
+    // All keys are strings, and no number is out of range: it is always JSON.
+    serde_json::to_string(message).unwrap_or_default()
+}
+
+/// Writes an envelope around a frame that is JSON already.
+pub fn envelope(
+    computer: ComputerId,
+    link: u64,
+    about: Option<&AboutRequest<'_>>,
+    frame: &str,
+) -> String {
+    let about = about.map_or_else(String::new, |about| format!(r#","about":{}"#, write(about)));
+    format!(r#"{{"computerId":{computer},"link":{link}{about},"frame":{frame}}}"#)
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    #[test]
+    fn an_envelope_carries_its_frame_untouched() {
+        let frame = r#"{"type":"output","id":"b7-1","seq":1,"text":"\u00c3\u00a9"}"#;
+        let written = envelope(ComputerId(3), 7, None, frame);
+        match read::<FromOwner>(&written).unwrap() {
+            Message::Frame(envelope) => {
+                assert_eq!((envelope.computer_id, envelope.link), (ComputerId(3), 7));
+                assert_eq!(envelope.frame.get(), frame);
+            }
+            Message::Control(other) => panic!("{other:?}"),
+        }
+        let about = AboutRequest {
+            code: "print('hi')\n".into(),
+            exclusive: true,
+            listed: true,
+        };
+        let written = envelope(ComputerId(3), 7, Some(&about), frame);
+        assert!(matches!(
+            read::<FromGuest>(&written).unwrap(),
+            Message::Frame(Envelope { about: Some(about), .. }) if about.code == "print('hi')\n"
+        ));
+    }
+
+    #[test]
+    fn a_control_message_comes_back_as_it_was() {
+        let ask = FromGuest::Ask {
+            n: 4,
+            question: Question::Job {
+                id: "b7-1".into(),
+                cursor: 10,
+                wait_ms: 500,
+            },
+        };
+        let written = write(&ask);
+        assert!(matches!(
+            read(&written).unwrap(),
+            Message::Control(FromGuest::Ask {
+                n: 4,
+                question: Question::Job { cursor: 10, .. }
+            })
+        ));
+        for bad in [
+            "",
+            "{}",
+            "[]",
+            r#"{"type":"what"}"#,
+            r#"{"computerId":1,"link":2}"#,
+        ] {
+            assert!(read::<FromGuest>(bad).is_err(), "{bad}");
+        }
+    }
+}

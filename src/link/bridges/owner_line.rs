@@ -1,0 +1,175 @@
+//! A guest's line to the owner of the link port: what it sends, and what it waits for.
+
+use std::{
+    collections::HashMap,
+    sync::{
+        Mutex, MutexGuard, PoisonError,
+        atomic::{AtomicU64, Ordering},
+    },
+    time::Duration,
+};
+
+use tokio::{
+    sync::{mpsc, oneshot},
+    time::timeout,
+};
+
+use super::message::{self, AboutRequest, FromGuest, Question, Reply};
+use crate::link::{frame::ComputerId, handle::LinkEnded};
+
+/// How many requests may wait to be sent; whoever has more waits for room.
+const REQUESTS: usize = 256;
+
+/// How long an answer of the owner may take beyond what was asked for.
+const ANSWER_TIME: Duration = Duration::from_secs(5);
+
+/// The line. It is shared by the links of all computers that are reached over it.
+#[derive(Debug)]
+pub struct OwnerLine {
+    requests: mpsc::Sender<String>,
+    /// Small messages, each the answer to one that came: so there are never many.
+    notes: mpsc::UnboundedSender<String>,
+    next_question: AtomicU64,
+    waiting: Mutex<Waiting>,
+}
+
+#[derive(Debug, Default)]
+struct Waiting {
+    /// The line is down: nobody answers any more.
+    down: bool,
+    /// Who waits for long requests to arrive, by the requests' ids.
+    arrivals: HashMap<String, oneshot::Sender<()>>,
+    /// Who waits for answers, by the questions' numbers.
+    replies: HashMap<u64, oneshot::Sender<Reply>>,
+}
+
+/// What the line's connection has to send.
+#[derive(Debug)]
+pub struct ToSend {
+    /// Requests.
+    pub requests: mpsc::Receiver<String>,
+    /// Everything else, which goes first.
+    pub notes: mpsc::UnboundedReceiver<String>,
+}
+
+impl OwnerLine {
+    /// A line, and what its connection sends from.
+    pub fn new() -> (Self, ToSend) {
+        let (requests, requests_to_send) = mpsc::channel(REQUESTS);
+        let (notes, notes_to_send) = mpsc::unbounded_channel();
+        let line = Self {
+            requests,
+            notes,
+            next_question: AtomicU64::new(1),
+            waiting: Mutex::default(),
+        };
+        let to_send = ToSend {
+            requests: requests_to_send,
+            notes: notes_to_send,
+        };
+        (line, to_send)
+    }
+
+    /// Sends a frame to a computer, once there is room for it.
+    ///
+    /// # Errors
+    /// The line is down.
+    pub async fn send(
+        &self,
+        computer: ComputerId,
+        link: u64,
+        about: Option<&AboutRequest<'_>>,
+        frame: &str,
+    ) -> Result<(), LinkEnded> {
+        let envelope = message::envelope(computer, link, about, frame);
+        self.requests.send(envelope).await.map_err(|_| LinkEnded)
+    }
+
+    /// The same for a request that is too long for one message to the computer; waits until all of it has arrived.
+    ///
+    /// # Errors
+    /// The line is down.
+    pub async fn send_long(
+        &self,
+        id: &str,
+        computer: ComputerId,
+        link: u64,
+        about: &AboutRequest<'_>,
+        frame: &str,
+    ) -> Result<(), LinkEnded> {
+        let (arrived, waiting) = oneshot::channel();
+        {
+            let mut all = self.lock();
+            if all.down {
+                return Err(LinkEnded);
+            }
+            all.arrivals.insert(id.to_owned(), arrived);
+        }
+        let forget = OnDrop(|| drop(self.lock().arrivals.remove(id)));
+        self.send(computer, link, Some(about), frame).await?;
+        let arrived = waiting.await.map_err(|_| LinkEnded);
+        drop(forget);
+        arrived
+    }
+
+    /// Sends a small frame to a computer, or a control message, without waiting.
+    pub fn note(&self, message: String) {
+        // Without a receiver the line is down, and the message is of no use any more.
+        let _ = self.notes.send(message);
+    }
+
+    /// Asks the owner something whose answer may take `time`; none if none comes.
+    pub async fn ask(&self, question: Question, time: Duration) -> Option<Reply> {
+        let n = self.next_question.fetch_add(1, Ordering::Relaxed);
+        let (replied, reply) = oneshot::channel();
+        {
+            let mut all = self.lock();
+            if all.down {
+                return None;
+            }
+            all.replies.insert(n, replied);
+        }
+        let forget = OnDrop(|| drop(self.lock().replies.remove(&n)));
+        self.note(message::write(&FromGuest::Ask { n, question }));
+        let reply = timeout(time + ANSWER_TIME, reply).await.ok()?.ok();
+        drop(forget);
+        reply
+    }
+
+    /// A long request has arrived.
+    pub fn arrived(&self, id: &str) {
+        if let Some(waiting) = self.lock().arrivals.remove(id) {
+            // Whoever sent it may have given up.
+            let _ = waiting.send(());
+        }
+    }
+
+    /// An answer came.
+    pub fn replied(&self, n: u64, reply: Reply) {
+        if let Some(waiting) = self.lock().replies.remove(&n) {
+            let _ = waiting.send(reply);
+        }
+    }
+
+    /// The line is down: whoever waits learns of it.
+    pub fn down(&self) {
+        let mut waiting = self.lock();
+        waiting.down = true;
+        waiting.arrivals.clear();
+        waiting.replies.clear();
+    }
+
+    fn lock(&self) -> MutexGuard<'_, Waiting> {
+        // The maps are never left half changed.
+        self.waiting.lock().unwrap_or_else(PoisonError::into_inner)
+    }
+}
+
+/// Does something when it is dropped, as a future that is given up is.
+struct OnDrop<F: FnMut()>(F);
+
+impl<F: FnMut()> Drop for OnDrop<F> {
+    fn drop(&mut self) {
+        (self.0)();
+    }
+}

@@ -1,0 +1,441 @@
+//! One guest's link, at the owner: the challenge, then its frames to computers and theirs to it.
+
+use std::{
+    collections::{HashMap, HashSet},
+    net::SocketAddr,
+    sync::Arc,
+    time::{Duration, SystemTime},
+};
+
+use axum::extract::ws::{Message as Frame, WebSocket};
+use futures_util::{
+    SinkExt, StreamExt,
+    stream::{SplitSink, SplitStream},
+};
+use thiserror::Error;
+use tokio::{
+    sync::mpsc,
+    task::JoinSet,
+    time::{Instant, interval, timeout},
+};
+
+use super::{
+    DEAD_AFTER, GREETING_TIME, PING_EVERY, PROTOCOL,
+    guests::Guest,
+    message::{self, Envelope, FromGuest, FromOwner, Message, Outline, Owner, Question, Reply},
+    secret::{self, Nonces, Secret, Side},
+    snapshot::JobSnapshot,
+};
+use crate::link::{
+    computer::{Cancelled, Computer, Relayed},
+    ending::SEND_TIME,
+    frame::ComputerId,
+    handle::{Link, Turn},
+    job::{About, Job, Progress, Stage},
+    outgoing,
+    session::Shared,
+};
+
+/// How many requests and questions of one guest may be under way. A guest itself has no more than 32 at one computer.
+const MOST_UNDER_WAY: usize = 16_384;
+
+/// What a bridge shows of itself once it holds the link port.
+#[derive(Debug)]
+pub struct Ownership {
+    /// Who it is.
+    pub owner: Owner,
+    /// What its guests have to know.
+    pub secret: Secret,
+}
+
+/// Why a guest's link ends.
+#[derive(Debug, Error)]
+enum Ending {
+    #[error("it closed the link")]
+    Closed,
+    #[error("the connection broke: {0}")]
+    Broken(axum::Error),
+    #[error("nothing came from it for {} s", DEAD_AFTER.as_secs())]
+    Silent,
+    #[error("it does not read what it is sent")]
+    NotReading,
+    #[error("it did not answer the challenge in time")]
+    Late,
+    #[error("the system has no random numbers: {0}")]
+    NoNonce(std::io::Error),
+    #[error("{0}")]
+    Refused(String),
+    #[error("it sent what is no message between bridges: {0}")]
+    Malformed(serde_json::Error),
+}
+
+/// Serves a guest from its greeting to its end.
+pub async fn run(socket: WebSocket, peer: SocketAddr, shared: Arc<Shared>, own: Arc<Ownership>) {
+    let (mut sender, mut receiver) = socket.split();
+    let greeting = greet(&mut sender, &mut receiver, &own);
+    let (pid, prefix) = match timeout(GREETING_TIME, greeting)
+        .await
+        .unwrap_or(Err(Ending::Late))
+    {
+        Ok(guest) => guest,
+        Err(why) => {
+            tracing::warn!(%peer, %why, "a guest was refused");
+            if let Ending::Refused(error) = why {
+                let refused = message::write(&FromOwner::Refused { error });
+                // It may be gone already.
+                let _ = timeout(SEND_TIME, sender.send(Frame::Text(refused.into()))).await;
+            }
+            return;
+        }
+    };
+    let (guest, messages) = Guest::new(pid, prefix);
+    guest.tell(&FromOwner::Welcome {
+        owner: own.owner.clone(),
+    });
+    shared.registry.enter_guest(&guest);
+    tell_count(&shared);
+    tracing::info!(
+        pid,
+        bridges = shared.registry.guests.count() + 1,
+        "a guest shares the link port"
+    );
+
+    let mut session = Session {
+        guest: guest.clone(),
+        shared: shared.clone(),
+        under_way: JoinSet::new(),
+        requests: HashSet::new(),
+        turns: HashMap::new(),
+        heard: Instant::now(),
+    };
+    let why = tokio::select! {
+        why = write(sender, messages, &guest) => why,
+        why = session.read(receiver) => why,
+        () = guest.end.cancelled() => Ending::NotReading,
+    };
+    shared.registry.guests.leave(&guest);
+    tell_count(&shared);
+    acknowledge_output(&shared, &guest).await;
+    tracing::info!(pid, %why, "a guest has gone");
+}
+
+/// Both sides prove that they know the secret, the owner first. Returns the guest's process id and what its requests'
+/// ids begin with.
+async fn greet(
+    sender: &mut SplitSink<WebSocket, Frame>,
+    receiver: &mut SplitStream<WebSocket>,
+    own: &Ownership,
+) -> Result<(u32, String), Ending> {
+    let text = next_text(receiver).await?;
+    let Message::Control(FromGuest::Guest {
+        protocol,
+        version,
+        nonce: guest_nonce,
+    }) = message::read(&text).map_err(Ending::Malformed)?
+    else {
+        return Err(Ending::Refused("a guest introduces itself first".into()));
+    };
+    let owner_nonce = secret::nonce().map_err(Ending::NoNonce)?;
+    let nonces = Nonces {
+        guest: &guest_nonce,
+        owner: &owner_nonce,
+    };
+    let challenge = FromOwner::Challenge {
+        protocol: PROTOCOL,
+        version: env!("CARGO_PKG_VERSION").to_owned(),
+        nonce: owner_nonce.clone(),
+        proof: own.secret.prove(Side::Owner, nonces),
+    };
+    sender
+        .send(Frame::Text(message::write(&challenge).into()))
+        .await
+        .map_err(Ending::Broken)?;
+    if protocol != PROTOCOL {
+        return Err(Ending::Refused(format!(
+            "mcp-bridge {version} can't share a port with mcp-bridge {}",
+            env!("CARGO_PKG_VERSION")
+        )));
+    }
+    let text = next_text(receiver).await?;
+    match message::read(&text).map_err(Ending::Malformed)? {
+        Message::Control(FromGuest::Proof { proof, pid, prefix })
+            if own.secret.verify(Side::Guest, nonces, &proof) =>
+        {
+            Ok((pid, prefix))
+        }
+        _ => Err(Ending::Refused(
+            "the guest does not know this bridge's secret".into(),
+        )),
+    }
+}
+
+/// Tells all guests how many bridges share the port.
+fn tell_count(shared: &Shared) {
+    let guests = &shared.registry.guests;
+    guests.tell_all(|| FromOwner::Bridges {
+        count: guests.count() + 1,
+    });
+}
+
+/// A guest that is gone says no more what output of its jobs has arrived. The owner has it all, so that they go on.
+async fn acknowledge_output(shared: &Shared, guest: &Guest) {
+    for computer in shared.registry.all() {
+        let Some(link) = computer.link().filter(|link| link.boot().is_some()) else {
+            continue;
+        };
+        for job in computer.open_jobs_of(&guest.prefix) {
+            let seq = job.look(Progress::last_seq);
+            if seq > 0 {
+                let ack = outgoing::output_ack(&job.id, seq);
+                // A link that takes nothing for so long has an end of its own coming.
+                let _ = timeout(SEND_TIME, link.send(ack)).await;
+            }
+        }
+    }
+}
+
+/// Sends what there is to send, as fast as the guest reads it.
+async fn write(
+    mut sender: SplitSink<WebSocket, Frame>,
+    mut messages: mpsc::UnboundedReceiver<String>,
+    guest: &Guest,
+) -> Ending {
+    // The guest holds the sender, so this never ends by itself.
+    while let Some(message) = messages.recv().await {
+        // What else is there goes out with it in one piece.
+        let mut next = Some(message);
+        let batch = async {
+            while let Some(message) = next.take() {
+                let length = message.len();
+                sender.feed(Frame::Text(message.into())).await?;
+                guest.sent(length);
+                next = messages.try_recv().ok();
+            }
+            sender.flush().await
+        };
+        match timeout(SEND_TIME, batch).await {
+            Ok(Ok(())) => {}
+            Ok(Err(error)) => return Ending::Broken(error),
+            Err(_) => return Ending::NotReading,
+        }
+    }
+    Ending::Closed
+}
+
+async fn next_text(
+    receiver: &mut SplitStream<WebSocket>,
+) -> Result<axum::extract::ws::Utf8Bytes, Ending> {
+    loop {
+        match receiver.next().await {
+            Some(Ok(Frame::Text(text))) => return Ok(text),
+            Some(Ok(Frame::Close(_))) | None => return Err(Ending::Closed),
+            Some(Ok(_)) => {}
+            Some(Err(error)) => return Err(Ending::Broken(error)),
+        }
+    }
+}
+
+/// What a guest's link holds.
+struct Session {
+    guest: Arc<Guest>,
+    shared: Arc<Shared>,
+    /// Requests and questions under way; they end with the link.
+    under_way: JoinSet<Option<String>>,
+    /// The requests among them, by id. One that is sent again while it waits for its turn waits once.
+    requests: HashSet<String>,
+    /// The guest's turn at each computer.
+    turns: HashMap<ComputerId, Arc<Turn>>,
+    /// When it was last heard from.
+    heard: Instant,
+}
+
+impl Session {
+    async fn read(&mut self, mut receiver: SplitStream<WebSocket>) -> Ending {
+        let mut ticks = interval(PING_EVERY);
+        let mut n = 0;
+        loop {
+            tokio::select! {
+                text = next_text(&mut receiver) => {
+                    self.heard = Instant::now();
+                    let taken = text.and_then(|text| self.take(&text));
+                    if let Err(why) = taken {
+                        return why;
+                    }
+                }
+                Some(done) = self.under_way.join_next() => self.done(done.ok().flatten()),
+                _ = ticks.tick() => {
+                    if self.heard.elapsed() > DEAD_AFTER {
+                        return Ending::Silent;
+                    }
+                    n += 1;
+                    self.guest.tell(&FromOwner::Ping { n });
+                    self.guest.tell(&FromOwner::Seen { ages: self.ages() });
+                }
+            }
+        }
+    }
+
+    /// When each linked computer was last heard from, in seconds before now.
+    fn ages(&self) -> Vec<(ComputerId, u64)> {
+        let now = SystemTime::now();
+        let age = |computer: &Arc<Computer>| {
+            let seen = computer.facts().last_seen();
+            let age = now.duration_since(seen).unwrap_or_default().as_secs();
+            computer.link().map(|_| (computer.id, age))
+        };
+        self.shared.registry.all().iter().filter_map(age).collect()
+    }
+
+    fn done(&mut self, request: Option<String>) {
+        if let Some(request) = request {
+            self.requests.remove(&request);
+        }
+    }
+
+    fn take(&mut self, text: &str) -> Result<(), Ending> {
+        match message::read(text).map_err(Ending::Malformed)? {
+            Message::Frame(envelope) => self.pass_on(&envelope)?,
+            Message::Control(FromGuest::Ask { n, question }) => {
+                if self.under_way.len() < MOST_UNDER_WAY {
+                    let (guest, shared) = (self.guest.clone(), self.shared.clone());
+                    self.under_way.spawn(async move {
+                        let answer = answer(&shared, question).await;
+                        guest.tell(&FromOwner::Reply { n, answer });
+                        None
+                    });
+                }
+            }
+            Message::Control(FromGuest::Ping { n }) => self.guest.tell(&FromOwner::Pong { n }),
+            Message::Control(_) => {}
+        }
+        Ok(())
+    }
+
+    /// Passes a frame on to its computer. What is meant for an older link is dropped: the guest is about to learn of
+    /// the newer one.
+    fn pass_on(&mut self, envelope: &Envelope<'_>) -> Result<(), Ending> {
+        let outline: Outline<'_> =
+            serde_json::from_str(envelope.frame.get()).map_err(Ending::Malformed)?;
+        let Some(computer) = self.shared.registry.get(envelope.computer_id) else {
+            return Ok(());
+        };
+        let Some(link) = computer.link().filter(|link| link.serial == envelope.link) else {
+            return Ok(());
+        };
+        if self.under_way.len() >= MOST_UNDER_WAY {
+            return Ok(());
+        }
+        match (outline.kind.as_ref(), &envelope.about) {
+            ("request", Some(about)) if outline.id.starts_with(&self.guest.prefix) => {
+                if self.requests.insert(outline.id.clone()) {
+                    let about = (
+                        about.code.clone().into_owned(),
+                        about.exclusive,
+                        about.listed,
+                    );
+                    let frame = envelope.frame.get().to_owned();
+                    let deadline = Instant::now() + Duration::from_millis(outline.deadline_ms);
+                    self.relay(computer, link, outline.id, about, frame, deadline);
+                }
+            }
+            ("cancel" | "ack" | "output-ack", None) => {
+                let frame = envelope.frame.get().to_owned();
+                self.under_way.spawn(async move {
+                    // A link that takes nothing for so long has an end of its own coming.
+                    let _ = timeout(SEND_TIME, link.send(frame)).await;
+                    None
+                });
+            }
+            (kind, _) => {
+                tracing::warn!(
+                    guest = self.guest.pid,
+                    kind,
+                    "passed over a frame of a guest"
+                );
+            }
+        }
+        Ok(())
+    }
+
+    fn relay(
+        &mut self,
+        computer: Arc<Computer>,
+        link: Arc<Link>,
+        id: String,
+        about: (String, bool, bool),
+        frame: String,
+        deadline: Instant,
+    ) {
+        let turn = self.turns.entry(computer.id).or_default().clone();
+        let guest = self.guest.clone();
+        tracing::debug!(computer = %computer.id, request = id, guest = guest.pid, "passed on");
+        self.under_way.spawn(async move {
+            let (code, exclusive, listed) = &about;
+            let relayed = Relayed {
+                id: id.clone(),
+                about: About {
+                    code,
+                    exclusive: *exclusive,
+                    listed: *listed,
+                },
+                frame,
+                deadline,
+            };
+            let arrived = || guest.tell(&FromOwner::Arrived { id: id.clone() });
+            computer.relay(&link, relayed, &turn, arrived).await;
+            Some(id)
+        });
+    }
+}
+
+/// Answers what only the owner knows.
+async fn answer(shared: &Shared, question: Question) -> Reply {
+    let registry = &shared.registry;
+    let told = |computer: &Computer, job: &Job, cursor| {
+        Some(Box::new(JobSnapshot::whole(computer.id, job, cursor)))
+    };
+    match question {
+        Question::Jobs => {
+            let computers = registry.all();
+            let jobs = computers.iter().flat_map(|computer| {
+                let jobs = computer.jobs().into_iter();
+                jobs.map(|job| JobSnapshot::outline(computer.id, &job))
+            });
+            Reply::Jobs {
+                jobs: jobs.collect(),
+            }
+        }
+        Question::Job {
+            id,
+            cursor,
+            wait_ms,
+        } => {
+            let Some((computer, job)) = registry.job(&id) else {
+                return Reply::Job { job: None };
+            };
+            let mut progress = job.follow();
+            let news = progress.wait_for(|progress| progress.has_news(cursor));
+            // Without news in time, what is known is the answer.
+            let _ = timeout(Duration::from_millis(wait_ms), news).await;
+            Reply::Job {
+                job: told(&computer, &job, cursor),
+            }
+        }
+        Question::Cancel { id, time_ms } => match registry.job(&id) {
+            Some((computer, job)) => Reply::Cancelled {
+                how: match job.stage() {
+                    Stage::Ended => Cancelled::Ended,
+                    _ => {
+                        let time = Duration::from_millis(time_ms);
+                        computer.cancel(&job, time).await
+                    }
+                },
+                job: told(&computer, &job, u64::MAX),
+            },
+            None => Reply::Cancelled {
+                how: Cancelled::Unreachable,
+                job: None,
+            },
+        },
+    }
+}

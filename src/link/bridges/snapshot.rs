@@ -1,0 +1,143 @@
+//! A job as another bridge is told of it. No I/O.
+
+use std::{sync::Arc, time::SystemTime};
+
+use base64::{Engine, engine::general_purpose::STANDARD as BASE64};
+use serde::{Deserialize, Serialize};
+
+use crate::link::{
+    frame::ComputerId,
+    job::{End, Job, Progress, Stage},
+};
+
+/// A job at one moment.
+#[derive(Debug, Deserialize, Serialize)]
+#[serde(rename_all = "camelCase")]
+pub struct JobSnapshot {
+    /// The computer it runs on.
+    pub computer_id: ComputerId,
+    /// Its id.
+    pub id: String,
+    /// The beginning of its code.
+    pub code: String,
+    /// Whether it holds the turtle.
+    pub exclusive: bool,
+    /// When it was asked for.
+    pub started: SystemTime,
+    /// Where it stands.
+    pub stage: Stage,
+    /// How many bytes it has printed.
+    pub printed: u64,
+    /// From where on the output is told.
+    pub from: u64,
+    /// The output from there on, in base64. Without it, none is told.
+    pub output: Option<String>,
+    /// How it ended.
+    pub end: Option<End>,
+    /// When.
+    pub ended: Option<SystemTime>,
+}
+
+impl JobSnapshot {
+    /// The job now, without its output and its result: enough for a list.
+    pub fn outline(computer: ComputerId, job: &Job) -> Self {
+        Self::of(computer, job, None)
+    }
+
+    /// The job now, with its output from `cursor` on.
+    pub fn whole(computer: ComputerId, job: &Job, cursor: u64) -> Self {
+        Self::of(computer, job, Some(cursor))
+    }
+
+    fn of(computer: ComputerId, job: &Job, cursor: Option<u64>) -> Self {
+        job.look(|progress| {
+            let (from, bytes) = cursor
+                .map(|cursor| progress.bytes_from(cursor))
+                .unwrap_or((progress.printed(), Vec::new()));
+            let end = progress.end.as_deref().map(|end| match cursor {
+                Some(_) => end.clone(),
+                None => end.outline(),
+            });
+            Self {
+                computer_id: computer,
+                id: job.id.clone(),
+                code: job.code.clone(),
+                exclusive: job.exclusive,
+                started: job.started,
+                stage: progress.stage,
+                printed: progress.printed(),
+                from,
+                output: cursor.map(|_| BASE64.encode(bytes)),
+                end,
+                ended: progress.ended,
+            }
+        })
+    }
+
+    /// The job, as far as it was told.
+    pub fn into_job(self) -> Arc<Job> {
+        let mut progress = Progress::adopted();
+        let bytes = BASE64
+            .decode(self.output.unwrap_or_default())
+            .unwrap_or_default();
+        progress.restore_output(self.from, bytes, self.printed);
+        progress.stage = match self.stage {
+            // Nothing more is heard of a job that was asked by another bridge, so it counts as begun.
+            Stage::Asked => Stage::Running,
+            stage => stage,
+        };
+        progress.end = self.end.map(Arc::new);
+        progress.ended = self.ended;
+        Job::restore(self.id, self.code, self.exclusive, self.started, progress)
+    }
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+    use crate::link::{
+        frame::{Answer, OutputPiece},
+        job::About,
+    };
+
+    #[test]
+    fn a_job_is_told_whole_or_in_outline() {
+        let job = Job::new("b7-1".into(), About::listed("print('hi')", true), None);
+        job.print(OutputPiece {
+            id: "b7-1".into(),
+            seq: 1,
+            bytes: b"hello\n".to_vec(),
+            dropped: 0,
+        });
+        let result = serde_json::json!({"returns": [{"type": "number", "value": 2}]});
+        job.answer(
+            Answer {
+                result: Some(result.clone()),
+                error: None,
+            },
+            None,
+        );
+        let through = |snapshot: &JobSnapshot| {
+            serde_json::from_str::<JobSnapshot>(&serde_json::to_string(snapshot).unwrap())
+                .unwrap()
+                .into_job()
+        };
+        let whole = through(&JobSnapshot::whole(ComputerId(3), &job, 2));
+        assert!(whole.adopted && whole.exclusive && whole.code == "print('hi')");
+        whole.look(|progress| {
+            assert_eq!(progress.read(2, 100).text, "llo\n");
+            assert_eq!(progress.printed(), 6);
+            match progress.end.as_deref() {
+                Some(End::Answered(answer)) => assert_eq!(answer.result.as_ref(), Some(&result)),
+                other => panic!("{other:?}"),
+            }
+        });
+        let outline = through(&JobSnapshot::outline(ComputerId(3), &job));
+        outline.look(|progress| {
+            assert_eq!((progress.printed(), progress.stage), (6, Stage::Ended));
+            assert!(
+                matches!(progress.end.as_deref(), Some(End::Answered(answer)) if answer.result.is_none())
+            );
+        });
+    }
+}

@@ -1,0 +1,252 @@
+//! Tells clients that a list has changed, in both eras: once for a burst of changes, and not of what they know already.
+
+use std::{
+    collections::{BTreeSet, VecDeque},
+    sync::{Arc, Mutex, MutexGuard, PoisonError},
+    time::Duration,
+};
+
+use rmcp::{
+    RoleServer,
+    model::ResourceUpdatedNotificationParam,
+    service::{Peer, SubscriptionContext},
+};
+use tokio::{
+    sync::watch,
+    time::{sleep, timeout},
+};
+
+use crate::tools::{Catalogue, Snapshot, catalogue::Revisions};
+
+/// How long a burst of changes may last that is told of once.
+pub const BURST: Duration = Duration::from_millis(150);
+
+/// How long a client may take to read a notification; one that takes longer is not told any more.
+const TELL_TIME: Duration = Duration::from_secs(5);
+
+/// How often it is looked whether the client is still there.
+const LOOK_EVERY: Duration = Duration::from_secs(30);
+
+/// How many subscriptions may be about to begin.
+const BEGINNING: usize = 64;
+
+/// How many resources a session may subscribe to.
+const SUBSCRIPTIONS: usize = 1000;
+
+/// What one session was told, and wants to be told.
+pub struct Session {
+    follow: watch::Receiver<Arc<Snapshot>>,
+    state: Mutex<State>,
+}
+
+#[derive(Default)]
+struct State {
+    /// What the client has seen of each list: it has fetched it, or was told that it changed.
+    seen: Seen,
+    /// What there was when a subscription was granted that has not begun yet.
+    granted: VecDeque<Arc<Snapshot>>,
+    /// The resources whose changes it wants to be told.
+    resources: BTreeSet<String>,
+}
+
+#[derive(Default)]
+struct Seen {
+    tools: Option<u64>,
+    prompts: Option<u64>,
+    resources: Option<u64>,
+}
+
+/// A list that clients can fetch.
+#[derive(Debug, Clone, Copy, PartialEq, Eq)]
+pub enum List {
+    /// The tools.
+    Tools,
+    /// The prompts.
+    Prompts,
+    /// The resources, or their templates.
+    Resources,
+}
+
+impl Session {
+    /// A session that begins now.
+    pub fn new(catalogue: &Catalogue) -> Self {
+        Self {
+            follow: catalogue.follow(),
+            state: Mutex::default(),
+        }
+    }
+
+    /// Notes that the client has fetched a list.
+    pub fn fetched(&self, list: List, revisions: Revisions) {
+        let seen = &mut self.lock().seen;
+        match list {
+            List::Tools => seen.tools = seen.tools.max(Some(revisions.tools)),
+            List::Prompts => seen.prompts = seen.prompts.max(Some(revisions.prompts)),
+            List::Resources => seen.resources = seen.resources.max(Some(revisions.resources)),
+        }
+    }
+
+    /// Subscribes to a resource; tells whether there was room.
+    pub fn subscribe(&self, uri: &str) -> bool {
+        let resources = &mut self.lock().resources;
+        if resources.len() >= SUBSCRIPTIONS && !resources.contains(uri) {
+            return false;
+        }
+        resources.insert(uri.to_owned());
+        true
+    }
+
+    /// Ends that.
+    pub fn unsubscribe(&self, uri: &str) {
+        self.lock().resources.remove(uri);
+    }
+
+    /// Tells a client of the era with `initialize` of every change since `last`, until it is gone.
+    pub fn tell(self: &Arc<Self>, peer: Peer<RoleServer>, mut last: Arc<Snapshot>) {
+        let session = self.clone();
+        // That is what the client is about to fetch, unless it already has.
+        session.new_to(last.revisions);
+        tokio::spawn(async move {
+            let mut follow = session.follow.clone();
+            loop {
+                tokio::select! {
+                    changed = follow.changed() => match changed {
+                        Ok(()) => {}
+                        Err(_) => return,
+                    },
+                    () = sleep(LOOK_EVERY) => {
+                        if peer.is_transport_closed() {
+                            return;
+                        }
+                        continue;
+                    }
+                }
+                sleep(BURST).await;
+                let now = follow.borrow_and_update().clone();
+                let changed = session.lists_new_to(now.revisions);
+                let updated = session.updated(&last, &now);
+                let telling = async {
+                    for list in changed {
+                        match list {
+                            List::Tools => peer.notify_tool_list_changed().await?,
+                            List::Prompts => peer.notify_prompt_list_changed().await?,
+                            List::Resources => peer.notify_resource_list_changed().await?,
+                        }
+                    }
+                    for uri in updated {
+                        let update = ResourceUpdatedNotificationParam::new(uri);
+                        peer.notify_resource_updated(update).await?;
+                    }
+                    Ok::<_, rmcp::ServiceError>(())
+                };
+                if !matches!(timeout(TELL_TIME, telling).await, Ok(Ok(()))) {
+                    tracing::debug!("a client can't be told of changes any more");
+                    return;
+                }
+                last = now;
+            }
+        });
+    }
+
+    /// A subscription of the stateless era is about to be granted: what changes from now on is told.
+    pub fn grant(&self) {
+        let now = self.follow.borrow().clone();
+        let granted = &mut self.lock().granted;
+        if granted.len() >= BEGINNING {
+            granted.pop_front();
+        }
+        granted.push_back(now);
+    }
+
+    /// Serves a subscription until it is cancelled.
+    pub async fn listen(&self, subscription: &SubscriptionContext) {
+        let mut follow = self.follow.clone();
+        // Of several that begin at once each takes the oldest, which can only make it tell too much.
+        let granted = self.lock().granted.pop_front();
+        let mut last = granted.unwrap_or_else(|| follow.borrow().clone());
+        let sink = subscription.sink();
+        let wanted = subscription.accepted().clone();
+        loop {
+            let now = follow.borrow_and_update().clone();
+            let telling = async {
+                let (was, is) = (last.revisions, now.revisions);
+                if wanted.tools_list_changed == Some(true) && was.tools != is.tools {
+                    sink.notify_tool_list_changed().await?;
+                }
+                if wanted.prompts_list_changed == Some(true) && was.prompts != is.prompts {
+                    sink.notify_prompt_list_changed().await?;
+                }
+                if wanted.resources_list_changed == Some(true) && was.resources != is.resources {
+                    sink.notify_resource_list_changed().await?;
+                }
+                for uri in wanted.resource_subscriptions.iter().flatten() {
+                    if has_changed(&last, &now, uri) {
+                        sink.notify_resource_updated(uri.clone()).await?;
+                    }
+                }
+                Ok::<_, rmcp::service::SubscriptionSendError>(())
+            };
+            if !matches!(timeout(TELL_TIME, telling).await, Ok(Ok(()))) {
+                return;
+            }
+            last = now;
+            tokio::select! {
+                () = subscription.cancelled() => return,
+                changed = follow.changed() => match changed {
+                    Ok(()) => {}
+                    // There will be no change: the subscription is as good as any.
+                    Err(_) => return subscription.cancelled().await,
+                },
+            }
+            sleep(BURST).await;
+        }
+    }
+
+    /// Notes what there is for lists that the client has not seen yet.
+    fn new_to(&self, now: Revisions) {
+        let seen = &mut self.lock().seen;
+        seen.tools.get_or_insert(now.tools);
+        seen.prompts.get_or_insert(now.prompts);
+        seen.resources.get_or_insert(now.resources);
+    }
+
+    /// The lists that are newer than what the client has seen; from now on it has seen them.
+    fn lists_new_to(&self, now: Revisions) -> Vec<List> {
+        let seen = &mut self.lock().seen;
+        [
+            (List::Tools, &mut seen.tools, now.tools),
+            (List::Prompts, &mut seen.prompts, now.prompts),
+            (List::Resources, &mut seen.resources, now.resources),
+        ]
+        .into_iter()
+        .filter_map(|(list, seen, now)| {
+            let is_new = seen.is_none_or(|seen| seen < now);
+            *seen = (*seen).max(Some(now));
+            is_new.then_some(list)
+        })
+        .collect()
+    }
+
+    fn updated(&self, last: &Snapshot, now: &Snapshot) -> Vec<String> {
+        let wanted = self.lock().resources.clone();
+        wanted
+            .into_iter()
+            .filter(|uri| has_changed(last, now, uri))
+            .collect()
+    }
+
+    fn lock(&self) -> MutexGuard<'_, State> {
+        // Nothing that holds the lock can panic.
+        self.state.lock().unwrap_or_else(PoisonError::into_inner)
+    }
+}
+
+/// Whether what stands behind a URI is another than before.
+fn has_changed(last: &Snapshot, now: &Snapshot, uri: &str) -> bool {
+    let spec = |snapshot: &Snapshot| {
+        snapshot
+            .resource(uri)
+            .map(|(resource, _)| resource.spec().clone())
+    };
+    spec(last) != spec(now)
+}

@@ -1,0 +1,121 @@
+//! Reads the body of a request: one message, of bounded size, from a client that keeps sending.
+
+use std::{pin::pin, sync::Arc, time::Duration};
+
+use axum::body::{Body, Bytes};
+use futures_util::{Stream, StreamExt};
+use tokio::{
+    sync::{OwnedSemaphorePermit, Semaphore},
+    time::timeout,
+};
+
+use crate::mcp::{edge::MAX_LINE, id_scanner::IdScanner};
+
+/// The largest message that is taken, in bytes: as on standard input.
+pub const MAX_BODY: usize = MAX_LINE;
+
+/// How many bytes of a message that is too large are read all the same, and dropped: a client that is still sending
+/// would not see the answer.
+const MAX_DROPPED: usize = 8 * MAX_BODY;
+
+/// How long a client may pause while it sends.
+const PAUSE: Duration = Duration::from_secs(30);
+
+/// From how many bytes on a message is large.
+const LARGE: usize = 256 * 1024;
+
+/// How many large messages are read at once; others wait.
+const LARGE_AT_ONCE: usize = 4;
+
+/// Places for large messages.
+#[derive(Debug, Clone)]
+pub struct Places(Arc<Semaphore>);
+
+impl Default for Places {
+    fn default() -> Self {
+        Self(Arc::new(Semaphore::new(LARGE_AT_ONCE)))
+    }
+}
+
+/// A message's bytes, and its place if it is large.
+#[derive(Debug)]
+pub struct Message {
+    /// All of it.
+    pub bytes: Bytes,
+    _place: Option<OwnedSemaphorePermit>,
+}
+
+impl Message {
+    /// The bytes, with the place given up.
+    pub fn into_bytes(self) -> Bytes {
+        self.bytes
+    }
+}
+
+/// Why there is no message.
+#[derive(Debug)]
+pub enum Unread {
+    /// It is over [`MAX_BODY`]; with its `id` as JSON, if that was found.
+    TooLarge(Option<String>),
+    /// The client stopped sending.
+    Stopped,
+}
+
+/// Reads a body whose length was `declared`, if it was.
+pub async fn read(body: Body, declared: Option<u64>, places: &Places) -> Result<Message, Unread> {
+    if declared.is_some_and(|length| length > MAX_DROPPED as u64) {
+        return Err(Unread::TooLarge(None));
+    }
+    let mut chunks = pin!(body.into_data_stream());
+    let mut bytes = Vec::new();
+    let mut place = None;
+    while let Some(chunk) = next(&mut chunks).await? {
+        if bytes.len() + chunk.len() > MAX_BODY {
+            let mut scanner = IdScanner::default();
+            scanner.feed(&bytes);
+            scanner.feed(&chunk);
+            let read = bytes.len() + chunk.len();
+            drop(bytes);
+            return Err(Unread::TooLarge(
+                drop_rest(&mut chunks, read, scanner).await?,
+            ));
+        }
+        bytes.extend_from_slice(&chunk);
+        if bytes.len() > LARGE && place.is_none() {
+            // The semaphore is never closed.
+            place = places.0.clone().acquire_owned().await.ok();
+        }
+    }
+    Ok(Message {
+        bytes: bytes.into(),
+        _place: place,
+    })
+}
+
+type Chunk = Result<Bytes, axum::Error>;
+
+async fn next(chunks: &mut (impl Stream<Item = Chunk> + Unpin)) -> Result<Option<Bytes>, Unread> {
+    match timeout(PAUSE, chunks.next()).await {
+        Ok(None) => Ok(None),
+        Ok(Some(Ok(chunk))) => Ok(Some(chunk)),
+        Ok(Some(Err(_))) | Err(_) => Err(Unread::Stopped),
+    }
+}
+
+/// Reads what is left, but not without end, and picks the id out of it.
+async fn drop_rest(
+    chunks: &mut (impl Stream<Item = Chunk> + Unpin),
+    mut read: usize,
+    mut scanner: IdScanner,
+) -> Result<Option<String>, Unread> {
+    while read <= MAX_DROPPED {
+        match next(chunks).await? {
+            Some(chunk) => {
+                scanner.feed(&chunk);
+                read += chunk.len();
+            }
+            None => return Ok(scanner.id()),
+        }
+    }
+    Ok(None)
+}

@@ -1,0 +1,235 @@
+//! What the MCP port answers: `/mcp`, the protocol itself, and `/health`.
+
+use std::{fmt, net::SocketAddr, sync::Arc};
+
+use axum::{
+    body::Body,
+    extract::Request,
+    http::{HeaderMap, HeaderName, Method, StatusCode, header},
+    response::{IntoResponse, Response},
+};
+use rmcp::{
+    model::{ClientRequest, JsonRpcMessage},
+    transport::streamable_http_server::{StreamableHttpServerConfig, StreamableHttpService},
+};
+use tokio_util::sync::CancellationToken;
+
+use super::{
+    admission::Policy,
+    body::{self, MAX_BODY, Unread},
+    early,
+    sessions::Sessions,
+};
+use crate::{
+    fabric::Fabric,
+    link::admission::text,
+    mcp::{
+        incoming::{self, Incoming},
+        server::Server,
+    },
+};
+
+const SESSION_ID: HeaderName = HeaderName::from_static("mcp-session-id");
+const LAST_EVENT_ID: HeaderName = HeaderName::from_static("last-event-id");
+
+const JSON: [(HeaderName, &str); 1] = [(header::CONTENT_TYPE, "application/json")];
+
+/// The MCP port's routes, shared by all connections.
+#[derive(Clone)]
+pub struct Routes {
+    inner: Arc<Inner>,
+}
+
+struct Inner {
+    policy: Policy,
+    sessions: Arc<Sessions>,
+    protocol: StreamableHttpService<Server, Sessions>,
+    fabric: Arc<Fabric>,
+    places: body::Places,
+    /// Cancelled when all streams are to end.
+    ending: CancellationToken,
+}
+
+impl fmt::Debug for Routes {
+    fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
+        f.debug_struct("Routes")
+            .field("policy", &self.inner.policy)
+            .finish_non_exhaustive()
+    }
+}
+
+impl Routes {
+    /// Routes to `server`, for those whom `policy` lets in, until `ending` is cancelled.
+    pub fn new(
+        policy: Policy,
+        server: Server,
+        fabric: Arc<Fabric>,
+        ending: CancellationToken,
+    ) -> Self {
+        let sessions = Arc::new(Sessions::default());
+        // Host and Origin are checked here, for all paths; the size of a body too. Sessions say themselves how to
+        // resume a stream. Where nothing comes before an answer, JSON is enough, and the Python SDK takes more of it
+        // than of an event.
+        let config = StreamableHttpServerConfig::default()
+            .disable_allowed_hosts()
+            .disable_allowed_origins()
+            .with_max_request_body_bytes(MAX_BODY)
+            .with_sse_retry(None)
+            .with_json_response(true)
+            .with_cancellation_token(ending.clone());
+        let protocol =
+            StreamableHttpService::new(move || Ok(server.for_another()), sessions.clone(), config);
+        Self {
+            inner: Arc::new(Inner {
+                policy,
+                sessions,
+                protocol,
+                fabric,
+                places: body::Places::default(),
+                ending,
+            }),
+        }
+    }
+
+    /// Answers one request from `peer`.
+    pub async fn answer(&self, request: Request, peer: SocketAddr) -> Response {
+        if let Err(refusal) = self.inner.policy.check(request.headers()) {
+            tracing::warn!(%peer, %refusal, "request refused");
+            return (StatusCode::FORBIDDEN, format!("{refusal}\n")).into_response();
+        }
+        match request.uri().path() {
+            "/mcp" => self.authorized(request, peer).await,
+            "/health" => self.health(request.method()).await,
+            _ => (StatusCode::NOT_FOUND, NOT_FOUND).into_response(),
+        }
+    }
+
+    async fn health(&self, method: &Method) -> Response {
+        if method != Method::GET && method != Method::HEAD {
+            return (
+                StatusCode::METHOD_NOT_ALLOWED,
+                [(header::ALLOW, "GET, HEAD")],
+            )
+                .into_response();
+        }
+        (JSON, format!("{}\n", self.inner.fabric.health().await)).into_response()
+    }
+
+    async fn authorized(&self, request: Request, peer: SocketAddr) -> Response {
+        if let Err(refusal) = self.inner.policy.check_token(request.headers()) {
+            tracing::warn!(%peer, %refusal, "request refused");
+            return (
+                StatusCode::UNAUTHORIZED,
+                [(header::WWW_AUTHENTICATE, "Bearer")],
+                format!("{refusal}\n"),
+            )
+                .into_response();
+        }
+        if request.method() == Method::POST {
+            return self.message(request).await;
+        }
+        if let Some(refusal) = self.unknown(request.method(), request.headers()) {
+            return refusal;
+        }
+        let ends = request.method() == Method::DELETE;
+        let mut response = self.inner.protocol.handle(request).await.map(Body::new);
+        if ends && response.status() == StatusCode::ACCEPTED {
+            // The session has ended already. The Python SDK takes anything but this for a failure.
+            *response.status_mut() = StatusCode::NO_CONTENT;
+        }
+        response
+    }
+
+    /// The answer to a request about a session or a stream that there is not. rmcp would say that all is well.
+    fn unknown(&self, method: &Method, headers: &HeaderMap) -> Option<Response> {
+        let session = text(headers, &SESSION_ID)?;
+        if method == Method::DELETE && !self.inner.sessions.contains(session) {
+            return Some((StatusCode::NOT_FOUND, NO_SESSION).into_response());
+        }
+        let event = text(headers, &LAST_EVENT_ID)?;
+        let resumes = method == Method::GET && self.inner.sessions.contains(session);
+        if resumes && !self.inner.sessions.can_resume(session, event) {
+            // Clients ask again and again as long as they get a stream, an empty one too. This is how the specification
+            // lets a server say that there is none.
+            let allowed = [(header::ALLOW, "POST, DELETE")];
+            return Some((StatusCode::METHOD_NOT_ALLOWED, allowed, NO_STREAM).into_response());
+        }
+        None
+    }
+
+    async fn message(&self, request: Request) -> Response {
+        let (parts, body) = request.into_parts();
+        let declared = text(&parts.headers, &header::CONTENT_LENGTH)
+            .and_then(|length| length.parse::<u64>().ok());
+        let waits = parts.headers.contains_key(header::EXPECT);
+        if waits && declared.is_some_and(|length| length > MAX_BODY as u64) {
+            // It sends the message only if it is told to go on.
+            return too_large(None);
+        }
+        let message = match body::read(body, declared, &self.inner.places).await {
+            Ok(message) => message,
+            Err(Unread::TooLarge(id)) => return too_large(id.as_deref()),
+            Err(Unread::Stopped) => {
+                return (StatusCode::REQUEST_TIMEOUT, "The message did not come.\n")
+                    .into_response();
+            }
+        };
+        match incoming::read(&message.bytes) {
+            Incoming::Message(read) => {
+                let opens_session = matches!(
+                    &*read,
+                    JsonRpcMessage::Request(request)
+                        if matches!(request.request, ClientRequest::InitializeRequest(_))
+                );
+                drop(read);
+                if opens_session && !self.inner.sessions.has_room() {
+                    return (
+                        StatusCode::SERVICE_UNAVAILABLE,
+                        [(header::RETRY_AFTER, "60")],
+                        FULL,
+                    )
+                        .into_response();
+                }
+            }
+            Incoming::Refused(reply) => {
+                return (StatusCode::BAD_REQUEST, JSON, reply).into_response();
+            }
+            Incoming::Nothing => {
+                return (StatusCode::BAD_REQUEST, NOTHING).into_response();
+            }
+        }
+        // A place is for reading, not for the time that a call takes.
+        let request = Request::from_parts(parts, Body::from(message.into_bytes()));
+        let inner = self.inner.clone();
+        early::answer(Box::pin(async move {
+            let answer = inner.protocol.handle(request).await.map(Body::new);
+            if answer.status() == StatusCode::INTERNAL_SERVER_ERROR && inner.ending.is_cancelled() {
+                return (StatusCode::SERVICE_UNAVAILABLE, LEAVING).into_response();
+            }
+            answer
+        }))
+        .await
+    }
+}
+
+fn too_large(id: Option<&str>) -> Response {
+    let reply = incoming::too_long(id, MAX_BODY);
+    (StatusCode::PAYLOAD_TOO_LARGE, JSON, reply).into_response()
+}
+
+const NOT_FOUND: &str = "This is the MCP port of mcp-bridge.\n\
+    /mcp         for MCP clients (streamable HTTP)\n\
+    GET /health  whether it works, and how many computers are linked\n";
+
+const NO_SESSION: &str = "There is no such session: it has ended, or mcp-bridge was restarted. Begin a new one with \
+    initialize.\n";
+
+const NO_STREAM: &str = "There is no stream to resume from that event: all of it was sent, or its request was \
+    cancelled.\n";
+
+const FULL: &str = "There are too many sessions, and each of them was used within the last hour. A client ends its \
+    session with DELETE /mcp.\n";
+
+const LEAVING: &str = "mcp-bridge is leaving, and gave the call up.\n";
+
+const NOTHING: &str = "The message is empty, or a notification that can't be read.\n";

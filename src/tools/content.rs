@@ -1,0 +1,307 @@
+//! What a handler returned, as MCP has it: content blocks, prompt messages, resource contents.
+
+use rmcp::model::{
+    CallToolResult, ContentBlock, GetPromptResult, PromptMessage, ResourceContents, Role,
+};
+use serde_json::{Value, json};
+
+use super::failure;
+
+/// A tool's result: a text, content that is passed through, or any other value shown as text.
+///
+/// A nil with something after it is Lua's way to say what went wrong. With `wants_structured` a table becomes the
+/// structured content too.
+pub fn tool_result(values: Vec<Value>, wants_structured: bool) -> CallToolResult {
+    let mut values = values.into_iter();
+    let first = values.next().unwrap_or_default();
+    if first.is_null() {
+        return match values.next() {
+            Some(problem) if !problem.is_null() => failure(shown(&problem)),
+            _ => CallToolResult::success(vec![ContentBlock::text(
+                "The handler ran to its end and returned nothing.",
+            )]),
+        };
+    }
+    if first.get("content").is_some() {
+        return passed_through(first).unwrap_or_else(failure);
+    }
+    let mut result = CallToolResult::success(vec![ContentBlock::text(shown(&first))]);
+    if wants_structured && first.is_object() {
+        result.structured_content = Some(first);
+    }
+    result
+}
+
+/// A table with `content`, as it is, once it is known to be what clients can read.
+fn passed_through(value: Value) -> Result<CallToolResult, String> {
+    let Value::Object(mut fields) = value else {
+        return Err("the result is no table".to_owned());
+    };
+    let content = blocks(
+        fields.shift_remove("content").unwrap_or_default(),
+        "content",
+    )?;
+    let is_error = match fields.shift_remove("isError") {
+        None | Some(Value::Null) => false,
+        Some(Value::Bool(is_error)) => is_error,
+        Some(other) => {
+            return Err(format!(
+                "The handler returned isError = {other}, but it must be true or false."
+            ));
+        }
+    };
+    let mut result = if is_error {
+        CallToolResult::error(content)
+    } else {
+        CallToolResult::success(content)
+    };
+    result.structured_content = fields
+        .shift_remove("structuredContent")
+        .filter(Value::is_object);
+    if let Some(meta) = fields.shift_remove("_meta") {
+        result.meta = serde_json::from_value(meta).ok();
+    }
+    Ok(result)
+}
+
+/// Content blocks: a list of them, or one; a string is a text.
+fn blocks(value: Value, name: &str) -> Result<Vec<ContentBlock>, String> {
+    let items = match value {
+        Value::Array(items) => items,
+        // An empty Lua table is an object.
+        Value::Object(fields) if fields.is_empty() => Vec::new(),
+        one => vec![one],
+    };
+    items
+        .into_iter()
+        .enumerate()
+        .map(|(index, item)| block(item, &format!("{name}[{}]", index + 1)))
+        .collect()
+}
+
+fn block(value: Value, name: &str) -> Result<ContentBlock, String> {
+    if let Value::String(text) = value {
+        return Ok(ContentBlock::text(text));
+    }
+    let kind = value.get("type").cloned().unwrap_or_default();
+    serde_json::from_value(value).map_err(|error| {
+        format!(
+            "The handler returned a {name} of type {kind} that is no content block (text, image, audio, resource or \
+             resource_link): {error}."
+        )
+    })
+}
+
+/// A prompt's messages: a table with `messages`, or a text from the user.
+///
+/// # Errors
+/// What is wrong with what was returned.
+pub fn prompt_result(
+    values: Vec<Value>,
+    description: Option<&str>,
+) -> Result<GetPromptResult, String> {
+    let first = values.into_iter().next().unwrap_or_default();
+    let mut result = match first {
+        Value::String(text) => {
+            GetPromptResult::new(vec![PromptMessage::new_text(Role::User, text)])
+        }
+        Value::Object(mut fields) => {
+            let messages = match fields.shift_remove("messages") {
+                Some(Value::Array(messages)) => messages,
+                Some(Value::Object(fields)) if fields.is_empty() => Vec::new(),
+                other => {
+                    return Err(format!(
+                        "The handler must return a text, or a table with `messages`, a list; it has {}.",
+                        other.unwrap_or_default()
+                    ));
+                }
+            };
+            let messages = messages
+                .into_iter()
+                .enumerate()
+                .map(|(index, message)| prompt_message(message, index + 1))
+                .collect::<Result<_, _>>()?;
+            let mut result = GetPromptResult::new(messages);
+            if let Some(Value::String(description)) = fields.shift_remove("description") {
+                result.description = Some(description);
+            }
+            result
+        }
+        other => {
+            return Err(format!(
+                "The handler must return a text, or a table with `messages`, not {other}."
+            ));
+        }
+    };
+    if result.description.is_none() {
+        result.description = description.map(str::to_owned);
+    }
+    Ok(result)
+}
+
+/// One message: `{role, content}`, where the content is a text or a content block.
+///
+/// # Errors
+/// What is wrong with it; `number` counts from 1.
+pub fn prompt_message(mut message: Value, number: usize) -> Result<PromptMessage, String> {
+    let role = match message.get("role").and_then(Value::as_str) {
+        None | Some("user") => Role::User,
+        Some("assistant") => Role::Assistant,
+        Some(other) => {
+            return Err(format!(
+                "messages[{number}].role must be user or assistant, not {other}."
+            ));
+        }
+    };
+    let content = message
+        .get_mut("content")
+        .map(Value::take)
+        .unwrap_or_default();
+    if content.is_null() {
+        return Err(format!("messages[{number}] has no content."));
+    }
+    Ok(PromptMessage::new(
+        role,
+        block(content, &format!("messages[{number}].content"))?,
+    ))
+}
+
+/// A resource's contents: a text, a table with `text` or `blob`, or a table with `contents`, a list of such tables.
+///
+/// # Errors
+/// What is wrong with what was returned.
+pub fn resource_contents(
+    values: Vec<Value>,
+    uri: &str,
+    mime_type: Option<&str>,
+) -> Result<Vec<ResourceContents>, String> {
+    let first = values.into_iter().next().unwrap_or_default();
+    let items = match first {
+        Value::Object(mut fields) if fields.contains_key("contents") => {
+            match fields.shift_remove("contents") {
+                Some(Value::Array(items)) => items,
+                _ => Vec::new(),
+            }
+        }
+        other => vec![other],
+    };
+    items
+        .into_iter()
+        .map(|item| one_content(item, uri, mime_type))
+        .collect()
+}
+
+fn one_content(
+    item: Value,
+    uri: &str,
+    mime_type: Option<&str>,
+) -> Result<ResourceContents, String> {
+    let mut fields = match item {
+        Value::String(text) => json!({ "text": text }),
+        Value::Object(fields) => Value::Object(fields),
+        other => json!({ "text": shown(&other) }),
+    };
+    if fields.get("uri").is_none() {
+        fields["uri"] = json!(uri);
+    }
+    if fields.get("mimeType").is_none()
+        && let Some(mime_type) = mime_type
+    {
+        fields["mimeType"] = json!(mime_type);
+    }
+    serde_json::from_value(fields).map_err(|_| {
+        "The handler must return a text, a table with `text` or `blob` (base64), or a table with `contents`.".to_owned()
+    })
+}
+
+/// A value as a model reads it: a text as it is, anything else as JSON.
+pub fn shown(value: &Value) -> String {
+    match value {
+        Value::String(text) => text.clone(),
+        other => other.to_string(),
+    }
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    fn result(values: Value) -> Value {
+        let Value::Array(values) = values else {
+            panic!("{values}");
+        };
+        let mut result = json!(tool_result(values, false));
+        result.as_object_mut().unwrap().shift_remove("resultType");
+        result
+    }
+
+    fn text(text: &str, is_error: bool) -> Value {
+        json!({"content": [{"type": "text", "text": text}], "isError": is_error})
+    }
+
+    #[test]
+    fn a_string_is_a_text_and_any_other_value_is_shown_as_one() {
+        assert_eq!(result(json!(["hi"])), text("hi", false));
+        assert_eq!(result(json!([2])), text("2", false));
+        assert_eq!(result(json!([true])), text("true", false));
+        assert_eq!(result(json!([{"a": [1]}])), text("{\"a\":[1]}", false));
+        let nothing = "The handler ran to its end and returned nothing.";
+        assert_eq!(result(json!([])), text(nothing, false));
+        assert_eq!(result(json!([null])), text(nothing, false));
+    }
+
+    #[test]
+    fn nil_and_a_reason_are_an_error() {
+        assert_eq!(result(json!([null, "no fuel"])), text("no fuel", true));
+        assert_eq!(
+            result(json!([null, {"code": 7}])),
+            text("{\"code\":7}", true)
+        );
+    }
+
+    #[test]
+    fn content_is_passed_through() {
+        let content = json!([
+            {"type": "text", "text": "a"},
+            {"type": "image", "data": "AA==", "mimeType": "image/png"},
+            {"type": "audio", "data": "AA==", "mimeType": "audio/wav"},
+            {"type": "resource", "resource": {"uri": "test://a", "mimeType": "text/plain", "text": "b"}},
+            {"type": "resource_link", "uri": "test://b", "name": "b"},
+        ]);
+        let passed = result(json!([{"content": content, "isError": true}]));
+        assert_eq!(passed, json!({"content": content, "isError": true}));
+        assert_eq!(
+            result(json!([{"content": {}}])),
+            json!({"content": [], "isError": false})
+        );
+        assert_eq!(result(json!([{"content": "hi"}])), text("hi", false));
+    }
+
+    #[test]
+    fn what_is_no_content_block_is_named() {
+        let wrong =
+            result(json!([{"content": [{"type": "text", "text": "a"}, {"type": "image"}]}]));
+        let said = wrong["content"][0]["text"].as_str().unwrap();
+        assert!(
+            wrong["isError"] == true && said.contains("content[2] of type \"image\""),
+            "{said}"
+        );
+    }
+
+    #[test]
+    fn prompt_messages_have_roles_and_content_or_a_clear_error() {
+        let one = prompt_result(vec![json!("hi")], Some("d")).unwrap();
+        assert_eq!(
+            (one.messages.len(), one.description.as_deref()),
+            (1, Some("d"))
+        );
+        let messages = json!({"messages": [{"role": "assistant", "content": "a"}, {"content": {"type": "text", "text": "b"}}]});
+        assert_eq!(
+            prompt_result(vec![messages], None).unwrap().messages.len(),
+            2
+        );
+        let wrong = json!({"messages": [{"role": "system", "content": "a"}]});
+        let problem = prompt_result(vec![wrong], None).unwrap_err();
+        assert!(problem.contains("messages[1].role"), "{problem}");
+    }
+}

@@ -1,0 +1,172 @@
+//! A tool made of a manifest's entry: its arguments are checked, its handler runs, and what that returns is shown.
+
+use std::sync::{Arc, OnceLock};
+
+use futures_util::{FutureExt, future::BoxFuture};
+use rmcp::model::{CallToolResult, JsonObject, Tool as Definition};
+use serde_json::Value;
+
+use super::{
+    Context, Tool,
+    content::{self, tool_result},
+    failure,
+    manifest::ToolSpec,
+    validation::{self, Validator},
+    value_of,
+};
+
+/// What stands behind a tool.
+pub trait Handler: Send + Sync {
+    /// Runs with arguments that fit the tool's schema.
+    fn run<'a>(&'a self, context: Context<'a>, arguments: JsonObject) -> BoxFuture<'a, Handled>;
+}
+
+/// What a handler came to.
+pub enum Handled {
+    /// A result as clients get it.
+    Result(CallToolResult),
+    /// The values that Lua returned.
+    Values(Vec<Value>),
+    /// It did not come to its end; why.
+    Failed(String),
+}
+
+/// A tool of a manifest.
+pub struct EntryTool {
+    spec: ToolSpec,
+    set: String,
+    is_listed: bool,
+    origin: String,
+    handler: Arc<dyn Handler>,
+    /// Made when they are first needed: that takes longer than a call.
+    input: OnceLock<Result<Validator, String>>,
+    output: OnceLock<Result<Validator, String>>,
+}
+
+impl EntryTool {
+    /// A tool of a set. `is_listed`: it is in the list when no sets were chosen.
+    pub fn new(
+        spec: ToolSpec,
+        set: String,
+        is_listed: bool,
+        origin: String,
+        handler: Arc<dyn Handler>,
+    ) -> Self {
+        Self {
+            spec,
+            set,
+            is_listed,
+            origin,
+            handler,
+            input: OnceLock::new(),
+            output: OnceLock::new(),
+        }
+    }
+
+    async fn handled(&self, context: Context<'_>, mut arguments: JsonObject) -> Handled {
+        let schema = &self.spec.definition.input_schema;
+        validation::without_nulls(schema, &mut arguments);
+        let validator = self.input.get_or_init(|| Validator::new(schema));
+        let arguments = Value::Object(arguments);
+        // The lint has made one of this schema before.
+        if let Ok(validator) = validator
+            && let Err(problem) = validator.check(&arguments)
+        {
+            return Handled::Failed(problem);
+        }
+        let Value::Object(arguments) = arguments else {
+            return Handled::Failed("the arguments are no object".to_owned());
+        };
+        self.handler.run(context, arguments).await
+    }
+
+    /// Clients end a call whose structured content does not fit the schema it was promised by.
+    fn kept_promise(&self, result: CallToolResult) -> CallToolResult {
+        let Some(schema) = &self.spec.definition.output_schema else {
+            return result;
+        };
+        if result.is_error == Some(true) {
+            return result;
+        }
+        let validator = self.output.get_or_init(|| Validator::new(schema));
+        let Some(structured) = &result.structured_content else {
+            return failure(format!(
+                "{} promises structured content (mcp.outputSchema), but its handler returned none: return a table, or \
+                 one with `structuredContent` beside `content`.",
+                self.spec.definition.name
+            ));
+        };
+        let Ok(validator) = validator else {
+            // The lint has made one of this schema before.
+            return result;
+        };
+        match validator.check(structured) {
+            Ok(()) => result,
+            Err(problem) => failure(format!(
+                "What the handler of {} returned does not fit its mcp.outputSchema: {problem}",
+                self.spec.definition.name
+            )),
+        }
+    }
+}
+
+impl Tool for EntryTool {
+    fn definition(&self) -> &Definition {
+        &self.spec.definition
+    }
+
+    fn set(&self) -> &str {
+        &self.set
+    }
+
+    fn is_listed(&self) -> bool {
+        self.is_listed
+    }
+
+    fn origin(&self) -> String {
+        self.origin.clone()
+    }
+
+    fn call<'a>(
+        &'a self,
+        context: Context<'a>,
+        arguments: JsonObject,
+    ) -> BoxFuture<'a, CallToolResult> {
+        async move {
+            match self.handled(context, arguments).await {
+                Handled::Result(result) => result,
+                Handled::Values(values) => {
+                    let wants_structured = self.spec.definition.output_schema.is_some();
+                    self.kept_promise(tool_result(values, wants_structured))
+                }
+                Handled::Failed(problem) => failure(problem),
+            }
+        }
+        .boxed()
+    }
+
+    fn value<'a>(
+        &'a self,
+        context: Context<'a>,
+        arguments: JsonObject,
+    ) -> BoxFuture<'a, Result<Value, String>> {
+        async move {
+            match self.handled(context, arguments).await {
+                Handled::Result(result) => value_of(result),
+                Handled::Values(mut values) => match values.first() {
+                    Some(first) if first.get("content").is_some() => {
+                        value_of(tool_result(values, true))
+                    }
+                    // A nil with something after it is Lua's way to say what went wrong.
+                    Some(Value::Null) | None => match values.get(1) {
+                        Some(problem) if !problem.is_null() => Err(content::shown(problem)),
+                        _ => Ok(Value::Null),
+                    },
+                    Some(_) => Ok(values.swap_remove(0)),
+                },
+                Handled::Failed(problem) => Err(problem),
+            }
+        }
+        .boxed()
+    }
+}

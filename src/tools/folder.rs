@@ -1,0 +1,353 @@
+//! Folders of tools: every manifest at or below them, and the Lua it names. What can't be used keeps its last good
+//! version.
+
+use std::{
+    collections::BTreeMap,
+    fs,
+    hash::{DefaultHasher, Hasher},
+    io,
+    path::{Path, PathBuf},
+    sync::Arc,
+    time::{Duration, SystemTime},
+};
+
+use mlua::{Lua, LuaOptions, StdLib, chunk::ChunkMode};
+
+use super::{
+    Offer, Tool, files,
+    kit::{From, Kit},
+    manifest::{self, Entry, Handler, Place, Problem, Text, What},
+    prompt::Prompt,
+    resource::Resource,
+};
+
+/// Larger files are not read, in bytes.
+const MAX_FILE: u64 = 1024 * 1024;
+
+/// A file that was changed this lately may still be half written.
+const SETTLES: Duration = Duration::from_millis(40);
+
+/// A folder of tools.
+#[derive(Debug, Clone, PartialEq, Eq)]
+pub struct Root {
+    /// Where it is.
+    pub path: PathBuf,
+    /// Whether a person named it: then it has to be there.
+    pub is_named: bool,
+}
+
+/// Folders of tools, and what was last good in them.
+pub struct Folders {
+    roots: Vec<Root>,
+    kit: Kit,
+    /// Names that are taken, and where: those of the built-in tools.
+    taken: BTreeMap<String, String>,
+    /// By manifest.
+    last: BTreeMap<PathBuf, Vec<Made>>,
+    has_looked: bool,
+}
+
+/// What was found.
+#[derive(Default)]
+pub struct Look {
+    /// What can be used.
+    pub offer: Offer,
+    /// What can't.
+    pub problems: Vec<Problem>,
+    /// A file seemed to be half written: look again in a moment.
+    pub is_unsettled: bool,
+}
+
+/// An entry that was made into something.
+#[derive(Clone)]
+struct Made {
+    entry: Entry,
+    item: Item,
+}
+
+#[derive(Clone)]
+enum Item {
+    Tool(Arc<dyn Tool>),
+    Prompt(Arc<Prompt>),
+    Resource(Arc<Resource>),
+}
+
+impl Folders {
+    /// These folders, an earlier one winning over a later one. `built_in` has the names that are taken already.
+    pub fn new(roots: Vec<Root>, kit: Kit, built_in: &Offer) -> Self {
+        let taken = built_in
+            .tools
+            .iter()
+            .map(|tool| (tool.definition().name.to_string(), tool.origin()))
+            .collect();
+        Self {
+            roots,
+            kit,
+            taken,
+            last: BTreeMap::new(),
+            has_looked: false,
+        }
+    }
+
+    /// The folders.
+    pub fn roots(&self) -> &[Root] {
+        &self.roots
+    }
+
+    /// Reads everything anew.
+    pub fn look(&mut self) -> Look {
+        let mut look = Look::default();
+        let mut made = Vec::new();
+        for root in self.roots.clone() {
+            let manifests = match files::manifests(&root.path) {
+                Ok(manifests) => manifests,
+                Err(error) => {
+                    let is_missing = error.kind() == io::ErrorKind::NotFound;
+                    if root.is_named || !is_missing {
+                        look.problems.push(Problem {
+                            file: root.path.clone(),
+                            line: None,
+                            reason: format!("this folder of tools can't be read: {error}"),
+                        });
+                    }
+                    continue;
+                }
+            };
+            for file in manifests {
+                let entries = self.read(&file, &mut look);
+                made.push((file, entries));
+            }
+        }
+        self.last = made.iter().cloned().collect();
+        self.has_looked = true;
+        look.offer = self.offer(made, &mut look.problems);
+        look
+    }
+
+    /// A stamp of all files, which differs when one of them does.
+    pub fn stamp(&self) -> u64 {
+        let mut hasher = DefaultHasher::new();
+        for root in &self.roots {
+            files::stamp(&root.path, &mut hasher);
+        }
+        hasher.finish()
+    }
+
+    /// One manifest's entries; the last good ones of those that can't be used now.
+    fn read(&self, file: &Path, look: &mut Look) -> Vec<Made> {
+        let last = self.last.get(file);
+        let last_of = |name: &str| {
+            last.into_iter()
+                .flatten()
+                .find(|made| made.entry.name == name)
+                .cloned()
+        };
+        let text = match self.text_of(file, last.is_some(), look) {
+            Ok(Some(text)) => text,
+            Ok(None) => return last.cloned().unwrap_or_default(),
+            Err(reason) => {
+                look.problems.push(problem(file, None, reason));
+                return last.cloned().unwrap_or_default();
+            }
+        };
+        let manifest = match manifest::read(&text, file, false) {
+            Ok(manifest) => manifest,
+            Err(problem) => {
+                look.problems.push(problem);
+                return last.cloned().unwrap_or_default();
+            }
+        };
+        let mut all = Vec::new();
+        for (name, problem) in manifest.broken {
+            look.problems.push(problem);
+            all.extend(name.and_then(|name| last_of(&name)));
+        }
+        for mut entry in manifest.entries {
+            let known = last_of(&entry.name);
+            match self.fill_in(file, &mut entry, known.is_some(), look) {
+                Ok(true) => {}
+                Ok(false) => {
+                    all.extend(known);
+                    continue;
+                }
+                Err(problem) => {
+                    look.problems.push(problem);
+                    all.extend(known);
+                    continue;
+                }
+            }
+            match known {
+                Some(known) if known.entry == entry => all.push(known),
+                known => match self.make(file, &entry) {
+                    Ok(item) => all.push(Made { entry, item }),
+                    Err(reason) => {
+                        look.problems.push(problem(file, Some(entry.line), reason));
+                        all.extend(known);
+                    }
+                },
+            }
+        }
+        all
+    }
+
+    /// A file's text; none if it may be half written, and there is a last good version of it.
+    fn text_of(
+        &self,
+        file: &Path,
+        has_last: bool,
+        look: &mut Look,
+    ) -> Result<Option<String>, String> {
+        let metadata = fs::metadata(file).map_err(|error| format!("can't be read: {error}"))?;
+        if metadata.len() > MAX_FILE {
+            return Err(format!(
+                "has {} bytes; more than {MAX_FILE} are not read",
+                metadata.len()
+            ));
+        }
+        let changed = metadata.modified().ok();
+        let age = changed.and_then(|changed| SystemTime::now().duration_since(changed).ok());
+        if age.is_some_and(|age| age < SETTLES) {
+            look.is_unsettled = true;
+            if has_last {
+                return Ok(None);
+            }
+        }
+        let bytes = fs::read(file).map_err(|error| format!("can't be read: {error}"))?;
+        match String::from_utf8(bytes) {
+            Ok(text) => Ok(Some(text)),
+            Err(_) => Err("is no UTF-8 text".to_owned()),
+        }
+    }
+
+    /// Reads the Lua that an entry names; tells whether there is a whole version of it.
+    fn fill_in(
+        &self,
+        manifest: &Path,
+        entry: &mut Entry,
+        has_last: bool,
+        look: &mut Look,
+    ) -> Result<bool, Problem> {
+        let handler = match &mut entry.what {
+            What::Tool(tool) => match &mut tool.place {
+                Place::Host(handler) | Place::Computer(handler) => Some(handler),
+                Place::Native(_) => None,
+            },
+            What::Prompt(prompt) => prompt.handler.as_mut(),
+            What::Resource(resource) => match &mut resource.text {
+                Text::Handler(handler) => Some(handler),
+                Text::Fixed(_) | Text::Bytes(_) => None,
+            },
+        };
+        let Some(handler) = handler else {
+            return Ok(true);
+        };
+        let file = path_of(manifest, handler);
+        let line = handler.line;
+        let text = self.text_of(&file, has_last, look).map_err(|reason| {
+            problem(
+                manifest,
+                Some(line),
+                format!("its handler {} {reason}", file.display()),
+            )
+        })?;
+        let Some(text) = text else {
+            return Ok(false);
+        };
+        check_lua(&text, &handler.file).map_err(|(line, reason)| problem(&file, line, reason))?;
+        handler.source = Some(text.into());
+        Ok(true)
+    }
+
+    fn make(&self, file: &Path, entry: &Entry) -> Result<Item, String> {
+        Ok(match &entry.what {
+            What::Tool(spec) => {
+                let origin = format!("{}:{}", file.display(), entry.line);
+                Item::Tool(self.kit.tool(spec.clone(), From::User, origin, |_| None)?)
+            }
+            What::Prompt(spec) => Item::Prompt(self.kit.prompt(spec.clone())?),
+            What::Resource(spec) => Item::Resource(self.kit.resource(spec.clone())?),
+        })
+    }
+
+    /// Everything that was made, without what clashes with something before it.
+    fn offer(&self, made: Vec<(PathBuf, Vec<Made>)>, problems: &mut Vec<Problem>) -> Offer {
+        let mut offer = Offer {
+            is_ready: true,
+            ..Offer::default()
+        };
+        let mut taken: BTreeMap<(&str, String), String> = self
+            .taken
+            .iter()
+            .map(|(name, origin)| (("tool", name.clone()), origin.clone()))
+            .collect();
+        for (file, entries) in made {
+            for Made { entry, item } in entries {
+                let (kind, name) = match &item {
+                    Item::Tool(tool) => ("tool", tool.definition().name.to_string()),
+                    Item::Prompt(prompt) => ("prompt", prompt.definition.name.clone()),
+                    Item::Resource(resource) => ("resource", resource.uri().to_owned()),
+                };
+                let place = format!("{}:{}", file.display(), entry.line);
+                if let Some(other) = taken.get(&(kind, name.clone())) {
+                    problems.push(problem(
+                        &file,
+                        Some(entry.line),
+                        format!(
+                            "the {kind} {name} is defined twice: here and in {other}. The latter is used; rename one of \
+                             them"
+                        ),
+                    ));
+                    continue;
+                }
+                taken.insert((kind, name), place);
+                match item {
+                    Item::Tool(tool) => offer.tools.push(tool),
+                    Item::Prompt(prompt) => offer.prompts.push(prompt),
+                    Item::Resource(resource) => offer.resources.push(resource),
+                }
+            }
+        }
+        offer
+    }
+}
+
+fn problem(file: &Path, line: Option<usize>, reason: String) -> Problem {
+    Problem {
+        file: file.to_path_buf(),
+        line,
+        reason,
+    }
+}
+
+fn path_of(manifest: &Path, handler: &Handler) -> PathBuf {
+    let folder = manifest.parent().unwrap_or(Path::new(""));
+    handler
+        .file
+        .split(['/', '\\'])
+        .fold(folder.to_path_buf(), |path, part| path.join(part))
+}
+
+/// Whether a text is Lua; if not, where and why.
+fn check_lua(text: &str, name: &str) -> Result<(), (Option<usize>, String)> {
+    if text.trim().is_empty() {
+        return Err((None, "is empty; a handler returns a table".to_owned()));
+    }
+    let failed = |error: mlua::Error| (None, error.to_string());
+    let lua = Lua::new_with(StdLib::NONE, LuaOptions::new()).map_err(failed)?;
+    match lua
+        .load(text)
+        .set_name("=lua")
+        .set_mode(ChunkMode::Text)
+        .into_function()
+    {
+        Ok(_) => Ok(()),
+        Err(mlua::Error::SyntaxError { message, .. }) => {
+            let rest = message.strip_prefix("lua:").unwrap_or(&message);
+            match rest.split_once(": ") {
+                Some((line, reason)) => Err((line.parse().ok(), reason.to_owned())),
+                None => Err((None, message)),
+            }
+        }
+        Err(error) => Err((None, format!("{name}: {error}"))),
+    }
+}

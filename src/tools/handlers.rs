@@ -1,0 +1,113 @@
+//! The handlers of tools that are written in Lua: on the host, and on a computer in the game.
+
+use std::{sync::Arc, time::Duration};
+
+use futures_util::{FutureExt, future::BoxFuture};
+use rmcp::model::JsonObject;
+use serde_json::Value;
+
+use super::{
+    Context,
+    choosing::choose,
+    computer::{Couriers, Piece},
+    entry::{Handled, Handler},
+    host::{Code, HostHandler, Rights, values_of},
+};
+use crate::fabric::ComputerId;
+
+/// How much of what a handler printed is logged, in characters.
+const PRINTED: usize = 2000;
+
+/// A handler that runs on the host.
+pub struct OnHost {
+    /// What runs.
+    pub code: Code,
+    /// How long it may take.
+    pub time: Duration,
+    /// Where it runs.
+    pub host: Arc<HostHandler>,
+}
+
+impl Handler for OnHost {
+    fn run<'a>(&'a self, context: Context<'a>, arguments: JsonObject) -> BoxFuture<'a, Handled> {
+        async move {
+            let arguments = Value::Object(arguments);
+            let run = self.host.run(
+                context,
+                &self.code,
+                Rights::OfItsAuthor,
+                arguments,
+                self.time,
+            );
+            match run.await {
+                Ok(done) => {
+                    if !done.printed.is_empty() {
+                        let printed: String = done.printed.chars().take(PRINTED).collect();
+                        let printed = crate::fabric::one_line(&printed);
+                        tracing::info!(handler = self.code.chunk, "printed: {printed}");
+                    }
+                    values_of(done).map_or_else(Handled::Failed, Handled::Values)
+                }
+                Err(problem) => Handled::Failed(problem),
+            }
+        }
+        .boxed()
+    }
+}
+
+/// A handler that runs on the computer that its argument `computerId` names.
+pub struct OnComputer {
+    /// What runs.
+    pub code: Code,
+    /// How long it may take.
+    pub time: Duration,
+    /// How it gets there.
+    pub couriers: Arc<Couriers>,
+}
+
+impl Handler for OnComputer {
+    fn run<'a>(
+        &'a self,
+        context: Context<'a>,
+        mut arguments: JsonObject,
+    ) -> BoxFuture<'a, Handled> {
+        async move {
+            let wanted = match arguments.shift_remove("computerId") {
+                None => None,
+                Some(value) => match ComputerId::from_json(&value) {
+                    Some(id) => Some(id),
+                    None => {
+                        return Handled::Failed(format!(
+                            "`computerId` must be a computer's number, such as 12, not {value}."
+                        ));
+                    }
+                },
+            };
+            let computer = match choose(wanted, context.fabric).await {
+                Ok(computer) => computer,
+                Err(problem) => return Handled::Failed(problem),
+            };
+            let piece = Piece {
+                name: &self.code.chunk,
+                source: &self.code.source,
+                method: self.code.method.as_deref(),
+                arguments: &[Value::Object(arguments)],
+                exclusive: false,
+                is_kept: true,
+            };
+            let ran = self
+                .couriers
+                .run(context, &computer, piece, self.time)
+                .await;
+            match ran.end {
+                Ok(values) => Handled::Values(values),
+                Err(problem) if ran.output.is_empty() => Handled::Failed(problem),
+                Err(problem) => Handled::Failed(format!(
+                    "{problem}\n\nOutput before the error:\n{}",
+                    ran.output
+                )),
+            }
+        }
+        .boxed()
+    }
+}

@@ -1,0 +1,373 @@
+//! The Lua state of one call: nothing of the world but what the bridge hands in.
+
+use std::{
+    cell::RefCell,
+    rc::Rc,
+    time::{SystemTime, UNIX_EPOCH},
+};
+
+use mlua::{
+    Function, Lua, LuaOptions, MultiValue, StdLib, Table, Value as LuaValue, chunk::ChunkMode,
+};
+use serde_json::{Value, value::RawValue};
+
+use super::{
+    lua_json,
+    protocol::{Answer, Done, End, Order},
+};
+use crate::tools::Level;
+
+const ENVIRONMENT: &str = include_str!("../../../lua/host/environment.lua");
+const COMPUTERS: &str = include_str!("../../../lua/host/computers.lua");
+
+/// How much of what a handler prints is kept, in bytes.
+const KEPT_OUTPUT: usize = 64 * 1024;
+
+/// How long a question to the bridge may be, in bytes of JSON.
+const QUESTION: usize = 4 * 1024 * 1024;
+
+/// How much JSON a handler reads or writes at once, in bytes: what it takes meanwhile is not counted as Lua's memory.
+const JSON: usize = 16 * 1024 * 1024;
+
+/// How long an error is shown, in bytes.
+const ERROR: usize = 8 * 1024;
+
+/// How a state reaches the bridge.
+pub trait Outside {
+    /// Asks, and waits for the answer. The question is JSON text.
+    fn ask(&self, question: Box<RawValue>) -> Answer;
+
+    /// Hands over a line for the log.
+    fn log(&self, level: Level, text: String);
+
+    /// Tells how far the call has come.
+    fn progress(&self, message: String, done: Option<f64>, total: Option<f64>);
+}
+
+/// A state that waits for its call.
+pub struct Sandbox {
+    lua: Lua,
+    environment: Table,
+    /// Lua's own, which a handler may have replaced in its environment.
+    xpcall: Function,
+    printed: Rc<RefCell<Printed>>,
+}
+
+/// What was printed, the beginning of it.
+#[derive(Default)]
+struct Printed {
+    kept: Vec<u8>,
+    dropped: usize,
+}
+
+impl Sandbox {
+    /// A fresh state.
+    ///
+    /// # Errors
+    /// There is no memory for it.
+    pub fn new(outside: Rc<dyn Outside>) -> mlua::Result<Self> {
+        let libraries = StdLib::COROUTINE
+            | StdLib::TABLE
+            | StdLib::OS
+            | StdLib::STRING
+            | StdLib::BIT
+            | StdLib::MATH;
+        // Panics of ours are to end the worker, not to be caught by a handler.
+        let lua = Lua::new_with(libraries, LuaOptions::new().catch_rust_panics(false))?;
+        lua_json::install(&lua)?;
+        let printed = Rc::new(RefCell::new(Printed::default()));
+        let native = natives(&lua, &outside, &printed)?;
+        let environment: Table = lua
+            .load(ENVIRONMENT)
+            .set_name("=environment")
+            .call(native)?;
+        let xpcall = environment.raw_get("xpcall")?;
+        lua.set_globals(environment.clone())?;
+        Ok(Self {
+            lua,
+            environment,
+            xpcall,
+            printed,
+        })
+    }
+
+    /// Runs a call to its end. Dropping the state afterwards runs the finalizers of what it made.
+    pub fn run(&self, order: &Order) -> Done {
+        let end = match self.lua.set_memory_limit(order.memory) {
+            Ok(_) => self.call(order).unwrap_or_else(End::Failed),
+            Err(error) => End::Failed(error.to_string()),
+        };
+        let printed = self.printed.borrow();
+        let mut text = String::from_utf8_lossy(&printed.kept).into_owned();
+        if printed.dropped > 0 {
+            text.push_str(&format!(
+                "\n[{} more bytes printed are not shown]\n",
+                printed.dropped
+            ));
+        }
+        Done { printed: text, end }
+    }
+
+    fn call(&self, order: &Order) -> Result<End, String> {
+        let function = self.function(order)?;
+        let arguments = match (&order.method, &order.arguments) {
+            (None, Value::Array(items)) => items
+                .iter()
+                .map(|item| lua_json::to_lua(&self.lua, item))
+                .collect::<mlua::Result<MultiValue>>(),
+            (_, arguments) => lua_json::to_lua(&self.lua, arguments)
+                .map(|arguments| MultiValue::from_vec(vec![arguments])),
+        }
+        .map_err(|error| describe(&error))?;
+        let returned = self.protected(function, arguments, &order.chunk)?;
+        let mut left = order.output;
+        let mut values = Vec::new();
+        for value in &returned {
+            let value = match value {
+                // As Lua shows it: it is no JSON, but may be all there is.
+                LuaValue::Function(_) | LuaValue::Thread(_) if returned.len() == 1 => {
+                    Value::String(format!("{}: {:p}", value.type_name(), value.to_pointer()))
+                }
+                value => {
+                    let json = lua_json::to_json(&self.lua, value, left)
+                        .map_err(|problem| format!("The result can't be returned: {problem}."))?;
+                    left = left.saturating_sub(json.len());
+                    serde_json::from_str(&json).map_err(|error| error.to_string())?
+                }
+            };
+            values.push(value);
+        }
+        Ok(End::Values(values))
+    }
+
+    /// What is to be called.
+    fn function(&self, order: &Order) -> Result<Function, String> {
+        let chunk = self
+            .lua
+            .load(order.source.as_str())
+            .set_name(format!("={}", order.chunk))
+            .set_mode(ChunkMode::Text)
+            .set_environment(self.environment.clone())
+            .into_function()
+            .map_err(|error| describe(&error))?;
+        let Some(method) = &order.method else {
+            return Ok(chunk);
+        };
+        let exports = self.protected(chunk, MultiValue::new(), &order.chunk)?;
+        match exports.front() {
+            Some(LuaValue::Table(exports)) => match exports.raw_get(method.as_str()) {
+                Ok(LuaValue::Function(function)) => Ok(function),
+                Ok(other) => Err(format!(
+                    "{}: the table it returns has no function `{method}`, but a {} there",
+                    order.chunk,
+                    other.type_name()
+                )),
+                Err(error) => Err(describe(&error)),
+            },
+            other => Err(format!(
+                "{}: it must return a table with the function `{method}`, not a {}",
+                order.chunk,
+                other.map_or("nil", LuaValue::type_name)
+            )),
+        }
+    }
+
+    /// Calls a function; an error is what it threw, with where that was.
+    fn protected(
+        &self,
+        function: Function,
+        arguments: MultiValue,
+        chunk: &str,
+    ) -> Result<MultiValue, String> {
+        let caught = Rc::new(RefCell::new(None));
+        let handler = {
+            let (caught, chunk) = (caught.clone(), chunk.to_owned());
+            self.lua.create_function(move |lua, thrown: LuaValue| {
+                let trace = lua
+                    .traceback(None, 2)
+                    .map(|trace| trace.to_string_lossy())
+                    .unwrap_or_default();
+                *caught.borrow_mut() = Some(with_trace(&thrown_text(lua, &thrown), &trace, &chunk));
+                Ok(())
+            })
+        };
+        let failed = |error: mlua::Error| describe(&error);
+        let mut all = MultiValue::from_vec(vec![
+            LuaValue::Function(function),
+            LuaValue::Function(handler.map_err(failed)?),
+        ]);
+        all.extend(arguments);
+        let mut results: MultiValue = self.xpcall.call(all).map_err(failed)?;
+        match results.pop_front() {
+            Some(LuaValue::Boolean(true)) => Ok(results),
+            // The handler may have had no stack or memory left to run on.
+            _ => Err(caught.borrow_mut().take().unwrap_or_else(|| {
+                results.front().map_or_else(
+                    || "unknown error".to_owned(),
+                    |thrown| thrown_text(&self.lua, thrown),
+                )
+            })),
+        }
+    }
+}
+
+/// What the environment is built of beside Lua's own functions.
+fn natives(
+    lua: &Lua,
+    outside: &Rc<dyn Outside>,
+    printed: &Rc<RefCell<Printed>>,
+) -> mlua::Result<Table> {
+    let native = lua.create_table()?;
+    let print = printed.clone();
+    native.raw_set(
+        "print",
+        lua.create_function(move |_, text: mlua::LuaString| {
+            let mut printed = print.borrow_mut();
+            let bytes = text.as_bytes();
+            let room = KEPT_OUTPUT.saturating_sub(printed.kept.len());
+            let kept = room.min(bytes.len());
+            printed.kept.extend_from_slice(&bytes[..kept]);
+            printed.dropped += bytes.len() - kept;
+            Ok(())
+        })?,
+    )?;
+    let logger = outside.clone();
+    native.raw_set(
+        "log",
+        lua.create_function(move |_, (level, text): (String, mlua::LuaString)| {
+            let level = match level.as_str() {
+                "debug" => Level::Debug,
+                "warning" => Level::Warning,
+                "error" => Level::Error,
+                _ => Level::Info,
+            };
+            logger.log(level, cut(&text.to_string_lossy(), ERROR));
+            Ok(())
+        })?,
+    )?;
+    let teller = outside.clone();
+    native.raw_set(
+        "progress",
+        lua.create_function(
+            move |_, (message, done, total): (mlua::LuaString, Option<f64>, Option<f64>)| {
+                teller.progress(cut(&message.to_string_lossy(), ERROR), done, total);
+                Ok(())
+            },
+        )?,
+    )?;
+    native.raw_set(
+        "epoch",
+        lua.create_function(|_, ()| {
+            let now = SystemTime::now()
+                .duration_since(UNIX_EPOCH)
+                .unwrap_or_default();
+            // Lua's numbers hold milliseconds exactly.
+            Ok(now.as_millis() as f64)
+        })?,
+    )?;
+    native.raw_set("null", lua_json::null(lua)?)?;
+    let array = lua.create_function(|lua, table: Option<Table>| {
+        let table = match table {
+            Some(table) => table,
+            None => lua.create_table()?,
+        };
+        lua_json::mark_array(lua, &table)?;
+        Ok(table)
+    })?;
+    native.raw_set("json_array", &array)?;
+    native.raw_set(
+        "json_encode",
+        lua.create_function(|lua, value: LuaValue| {
+            let json = lua_json::to_json(lua, &value, JSON).map_err(mlua::Error::runtime)?;
+            lua.create_string(json)
+        })?,
+    )?;
+    native.raw_set(
+        "json_decode",
+        lua.create_function(|lua, text: mlua::LuaString| {
+            if text.as_bytes().len() > JSON {
+                return Err(mlua::Error::runtime(format!(
+                    "json.decode takes at most {JSON} bytes"
+                )));
+            }
+            let value: Value = serde_json::from_slice(&text.as_bytes())
+                .map_err(|error| mlua::Error::runtime(format!("no valid JSON: {error}")))?;
+            lua_json::to_lua(lua, &value)
+        })?,
+    )?;
+    let asker = outside.clone();
+    let ask = lua.create_function(move |lua, question: LuaValue| {
+        let json = lua_json::to_json(lua, &question, QUESTION).map_err(mlua::Error::runtime)?;
+        let question = RawValue::from_string(json).map_err(mlua::Error::external)?;
+        match asker.ask(question) {
+            Answer::Value(value) => lua_json::to_lua(lua, &value),
+            Answer::Error(problem) => Err(mlua::Error::runtime(problem)),
+        }
+    })?;
+    let computers: Table = lua.load(COMPUTERS).set_name("=computers").call((
+        ask,
+        lua_json::null(lua)?,
+        array.clone(),
+    ))?;
+    native.raw_set("computers", computers)?;
+    Ok(native)
+}
+
+/// What was thrown, as text. A metamethod that makes the text of a table may do what all code may.
+fn thrown_text(lua: &Lua, thrown: &LuaValue) -> String {
+    let text = match thrown {
+        LuaValue::String(text) => text.to_string_lossy(),
+        LuaValue::Error(error) => describe(error),
+        LuaValue::Table(table) if !has_tostring(table) => {
+            lua_json::to_json(lua, thrown, ERROR).unwrap_or_else(|_| "a table".to_owned())
+        }
+        other => other
+            .to_string()
+            .unwrap_or_else(|_| format!("a {}", other.type_name())),
+    };
+    cut(&text, ERROR)
+}
+
+fn has_tostring(table: &Table) -> bool {
+    table
+        .metatable()
+        .and_then(|meta| meta.raw_get::<LuaValue>("__tostring").ok())
+        .is_some_and(|field| !field.is_nil())
+}
+
+/// An error with its traceback, down to the last frame of the handler's own code.
+fn with_trace(message: &str, trace: &str, chunk: &str) -> String {
+    let own = format!("{chunk}:");
+    let frames: Vec<_> = trace.lines().skip(1).collect();
+    let Some(last) = frames.iter().rposition(|frame| frame.contains(&own)) else {
+        return message.to_owned();
+    };
+    let frames = frames[..=last].join("\n");
+    format!("{message}\n\nstack traceback:\n{}", cut(&frames, ERROR))
+}
+
+/// An error of the embedded Lua, in its own words.
+fn describe(error: &mlua::Error) -> String {
+    match error {
+        mlua::Error::SyntaxError { message, .. } => message.clone(),
+        mlua::Error::MemoryError(_) => "not enough memory".to_owned(),
+        mlua::Error::RuntimeError(message) => {
+            let end = message.find("\nstack traceback:").unwrap_or(message.len());
+            message[..end].to_owned()
+        }
+        mlua::Error::CallbackError { cause, .. } => describe(cause),
+        other => other.to_string(),
+    }
+}
+
+/// A text's beginning, and how much is missing.
+fn cut(text: &str, limit: usize) -> String {
+    if text.len() <= limit {
+        return text.to_owned();
+    }
+    let end = (0..=limit)
+        .rev()
+        .find(|end| text.is_char_boundary(*end))
+        .unwrap_or(0);
+    format!("{}… ({} more bytes)", &text[..end], text.len() - end)
+}

@@ -1,0 +1,214 @@
+//! Manifests: each `_index.yaml` names tools, prompts and resources, and the Lua that stands behind them.
+//!
+//! The format is an existing one. An entry has `name`, `kind`, `source` (`file://…`), `method` and `meta`, whose keys
+//! `mcp.…` say what clients are shown. What is not for MCP is skipped, so that a manifest can serve another program too.
+//! Nothing here reads a file.
+
+mod fields;
+mod prompt;
+mod resource;
+mod tool;
+mod tree;
+
+use std::{
+    fmt,
+    path::{Path, PathBuf},
+    sync::Arc,
+};
+
+pub use prompt::{Message, Parent, PromptSpec};
+pub use resource::{ResourceSpec, Shown, Text};
+pub use tool::{Place, ToolSpec};
+
+use fields::{Fields, Wrong};
+
+/// The name of a manifest's file.
+pub const FILE: &str = "_index.yaml";
+
+/// Something that keeps an entry, or a whole file, from being used.
+#[derive(Debug, Clone, PartialEq, Eq)]
+pub struct Problem {
+    /// The file.
+    pub file: PathBuf,
+    /// The line, from 1, if it is about one.
+    pub line: Option<usize>,
+    /// What is wrong, and what to do.
+    pub reason: String,
+}
+
+impl fmt::Display for Problem {
+    fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
+        write!(f, "{}", self.file.display())?;
+        if let Some(line) = self.line {
+            write!(f, ":{line}")?;
+        }
+        write!(f, ": {}", self.reason)
+    }
+}
+
+/// What a manifest says.
+#[derive(Debug, Default)]
+pub struct Manifest {
+    /// Its entries for MCP, in their order.
+    pub entries: Vec<Entry>,
+    /// The entries that can't be used, by name where they have one, and why.
+    pub broken: Vec<(Option<String>, Problem)>,
+}
+
+/// One entry.
+#[derive(Debug, Clone, PartialEq)]
+pub struct Entry {
+    /// Its name within the manifest.
+    pub name: String,
+    /// The line where it begins, from 1.
+    pub line: usize,
+    /// What it is.
+    pub what: What,
+}
+
+/// What an entry is.
+#[derive(Debug, Clone, PartialEq)]
+pub enum What {
+    /// A tool.
+    Tool(ToolSpec),
+    /// A prompt, or a template that prompts extend.
+    Prompt(PromptSpec),
+    /// A resource, or a template of resources.
+    Resource(ResourceSpec),
+}
+
+/// The Lua behind an entry.
+#[derive(Debug, Clone, PartialEq, Eq)]
+pub struct Handler {
+    /// The file, below the manifest's folder or the folder of tools that it is in.
+    pub file: String,
+    /// The function of the table that the file returns.
+    pub method: String,
+    /// The line of `source`, from 1.
+    pub line: usize,
+    /// Its source, once it was read.
+    pub source: Option<Arc<str>>,
+}
+
+/// The kinds of entries that mean something here. All others are skipped.
+#[derive(Debug, Clone, Copy, PartialEq, Eq)]
+enum Kind {
+    Function,
+    Computer,
+    Native,
+    Prompt,
+    Resource,
+}
+
+impl Kind {
+    fn read(kind: &str, is_built_in: bool) -> Option<Self> {
+        Some(match kind {
+            "function.lua" => Self::Function,
+            "computer.lua" => Self::Computer,
+            "function.native" if is_built_in => Self::Native,
+            "prompt" => Self::Prompt,
+            "resource" => Self::Resource,
+            _ => return None,
+        })
+    }
+}
+
+/// Reads a manifest. `is_built_in`: it is part of the product, and may name what is written in Rust.
+///
+/// # Errors
+/// Nothing of it can be read.
+pub fn read(text: &str, file: &Path, is_built_in: bool) -> Result<Manifest, Problem> {
+    let problem = |wrong: Wrong| Problem {
+        file: file.to_path_buf(),
+        line: Some(wrong.line),
+        reason: wrong.reason,
+    };
+    let Some(root) = tree::parse(text).map_err(problem)? else {
+        return Err(Problem {
+            file: file.to_path_buf(),
+            line: None,
+            reason: "it is empty. A manifest without entries says so: `entries: []`".to_owned(),
+        });
+    };
+    let root = Fields::of(&root, "the manifest").map_err(problem)?;
+    let mut manifest = Manifest::default();
+    let Some(list) = root.list("entries").map_err(problem)? else {
+        return Err(problem(root.wrong("it has no `entries`")));
+    };
+    for node in list {
+        let name = Fields::of(node, "an entry")
+            .and_then(|entry| entry.text("name"))
+            .ok()
+            .flatten();
+        match entry(node, is_built_in) {
+            Ok(Some(entry)) => manifest.entries.push(entry),
+            Ok(None) => {}
+            Err(wrong) => manifest.broken.push((name, problem(wrong))),
+        }
+    }
+    Ok(manifest)
+}
+
+/// One entry; none if it is not for MCP.
+fn entry(node: &tree::Node, is_built_in: bool) -> Result<Option<Entry>, Wrong> {
+    let fields = Fields::of(node, "an entry")?;
+    let Some(kind) = fields.text("kind")? else {
+        return Ok(None);
+    };
+    let Some(kind) = Kind::read(&kind, is_built_in) else {
+        return Ok(None);
+    };
+    let Some(meta) = fields.map("meta")? else {
+        return Ok(None);
+    };
+    let is_tool = meta.flag("mcp.tool")?.unwrap_or(false);
+    let is_prompt =
+        kind == Kind::Prompt || kind == Kind::Function && meta.flag("mcp.prompt")?.unwrap_or(false);
+    let what = match kind {
+        Kind::Resource => resource::read(&fields, &meta)?.map(What::Resource),
+        _ if is_prompt => Some(What::Prompt(prompt::read(&fields, &meta)?)),
+        _ if is_tool => Some(What::Tool(tool::read(&fields, &meta, kind)?)),
+        _ => None,
+    };
+    Ok(what.map(|what| Entry {
+        name: fields
+            .text("name")
+            .ok()
+            .flatten()
+            .unwrap_or_else(|| format!("line {}", node.line)),
+        line: node.line,
+        what,
+    }))
+}
+
+/// The Lua of an entry; none if it names none.
+fn handler(fields: &Fields<'_>) -> Result<Option<Handler>, Wrong> {
+    let Some(source) = fields.text("source")? else {
+        return Ok(None);
+    };
+    let line = fields.line_of("source");
+    let Some(file) = source.strip_prefix("file://") else {
+        return Err(Wrong {
+            line,
+            reason: format!("`source` must be file://FILE, not {source}"),
+        });
+    };
+    // `\` too: what is a folder on one system must not be a name on another.
+    let leaves = file.starts_with(['/', '\\'])
+        || file.contains(':')
+        || file.split(['/', '\\']).any(|part| part == "..");
+    if leaves || file.is_empty() {
+        return Err(Wrong {
+            line,
+            reason: format!(
+                "`source` must be a file in the manifest's folder or below it, such as file://tools/greet.lua, not {source}"
+            ),
+        });
+    }
+    Ok(Some(Handler {
+        file: file.to_owned(),
+        method: fields.text("method")?.unwrap_or_else(|| "call".to_owned()),
+        line,
+        source: None,
+    }))
+}

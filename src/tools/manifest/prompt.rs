@@ -1,0 +1,189 @@
+//! A prompt's entry: messages with `{{arguments}}`, or a handler that writes them.
+
+use std::collections::BTreeMap;
+
+use rmcp::model::{Prompt as Definition, PromptArgument};
+use serde_json::Value;
+
+use super::{
+    Handler,
+    fields::{Fields, Wrong, text_of},
+    handler,
+    tree::NodeKind,
+};
+
+/// A prompt, or a template that prompts extend.
+#[derive(Debug, Clone, PartialEq)]
+pub struct PromptSpec {
+    /// What clients are shown.
+    pub definition: Definition,
+    /// Whether only other prompts use it.
+    pub is_template: bool,
+    /// The prompts whose messages come before its own.
+    pub parents: Vec<Parent>,
+    /// Its messages; none: its handler writes them.
+    pub messages: Option<Vec<Message>>,
+    /// The Lua that writes its messages.
+    pub handler: Option<Handler>,
+    /// What an argument can be, for clients that complete it.
+    pub values: BTreeMap<String, Vec<String>>,
+}
+
+/// A message.
+#[derive(Debug, Clone, PartialEq)]
+pub struct Message {
+    /// `user` or `assistant`.
+    pub role: String,
+    /// A text or a content block, in whose texts `{{name}}` stands for an argument.
+    pub content: Value,
+}
+
+/// A prompt whose messages come first.
+#[derive(Debug, Clone, PartialEq)]
+pub struct Parent {
+    /// Its name.
+    pub id: String,
+    /// Its arguments, in which `{{name}}` stands for an argument of the extending prompt.
+    pub arguments: BTreeMap<String, String>,
+}
+
+/// Reads it. A key `mcp.prompt.X` may also be called `mcp.X`.
+pub fn read(fields: &Fields<'_>, meta: &Fields<'_>) -> Result<PromptSpec, Wrong> {
+    let name = meta
+        .first_text(&["mcp.prompt.name", "mcp.name"])?
+        .map_or_else(|| fields.text("name"), |name| Ok(Some(name)))?
+        .filter(|name| !name.is_empty())
+        .ok_or_else(|| meta.wrong("a prompt needs `mcp.prompt.name`"))?;
+    let description = meta.first_text(&["mcp.prompt.description", "mcp.description"])?;
+    let (arguments, values) = arguments(meta)?;
+    let mut definition = Definition::new(name.clone(), description, arguments);
+    if let Some(title) = meta.first_text(&["mcp.prompt.title", "mcp.title"])? {
+        definition = definition.with_title(title);
+    }
+    let is_template = match meta.first_text(&["mcp.prompt.type"])?.as_deref() {
+        None | Some("prompt") => false,
+        Some("template") => true,
+        Some(other) => {
+            return Err(Wrong {
+                line: meta.line_of("mcp.prompt.type"),
+                reason: format!("`mcp.prompt.type` must be prompt or template, not {other}"),
+            });
+        }
+    };
+    let parents = parents(meta)?;
+    let mut messages = messages(meta)?;
+    if messages.is_none()
+        && let Some(text) = meta.first_text(&["mcp.prompt.text", "mcp.text"])?
+    {
+        messages = Some(vec![Message {
+            role: "user".to_owned(),
+            content: Value::String(text),
+        }]);
+    }
+    let is_fixed = messages.is_some() || !parents.is_empty();
+    let handler = if is_fixed { None } else { handler(fields)? };
+    if !is_fixed && handler.is_none() {
+        return Err(meta.wrong(format!(
+            "the prompt {name} needs `mcp.prompt.messages`, `mcp.prompt.text`, or a handler in `source`"
+        )));
+    }
+    Ok(PromptSpec {
+        definition,
+        is_template,
+        parents,
+        messages: is_fixed.then(|| messages.unwrap_or_default()),
+        handler,
+        values,
+    })
+}
+
+type Arguments = (Option<Vec<PromptArgument>>, BTreeMap<String, Vec<String>>);
+
+fn arguments(meta: &Fields<'_>) -> Result<Arguments, Wrong> {
+    let key = meta.first(&["mcp.prompt.arguments", "mcp.arguments"]);
+    let Some(list) = key.map(|key| meta.list(key)).transpose()?.flatten() else {
+        return Ok((None, BTreeMap::new()));
+    };
+    let (mut arguments, mut values) = (Vec::new(), BTreeMap::new());
+    for node in list {
+        let fields = Fields::of(node, "an argument")?;
+        let name = fields
+            .text("name")?
+            .ok_or_else(|| fields.wrong("an argument needs `name`"))?;
+        let mut argument = PromptArgument::new(name.clone());
+        if let Some(description) = fields.text("description")? {
+            argument = argument.with_description(description);
+        }
+        if let Some(title) = fields.text("title")? {
+            argument = argument.with_title(title);
+        }
+        if let Some(required) = fields.flag("required")? {
+            argument = argument.with_required(required);
+        }
+        if let Some(given) = fields.list("values")? {
+            let given = given.iter().map(|node| text_of(node, "values"));
+            values.insert(name, given.collect::<Result<_, _>>()?);
+        }
+        arguments.push(argument);
+    }
+    Ok((Some(arguments), values))
+}
+
+fn messages(meta: &Fields<'_>) -> Result<Option<Vec<Message>>, Wrong> {
+    let key = meta.first(&["mcp.prompt.messages", "mcp.messages"]);
+    let Some(list) = key.map(|key| meta.list(key)).transpose()?.flatten() else {
+        return Ok(None);
+    };
+    let messages = list.iter().enumerate().map(|(index, node)| {
+        let fields = Fields::of(node, "a message")?;
+        let message = Message {
+            role: fields.text("role")?.unwrap_or_else(|| "user".to_owned()),
+            content: fields
+                .get("content")
+                .ok_or_else(|| fields.wrong("a message needs `content`"))?
+                .to_json(),
+        };
+        // What can't be sent is to be known now.
+        crate::tools::content::prompt_message(message.to_json(), index + 1)
+            .map_err(|reason| fields.wrong(reason))?;
+        Ok(message)
+    });
+    messages.collect::<Result<_, _>>().map(Some)
+}
+
+fn parents(meta: &Fields<'_>) -> Result<Vec<Parent>, Wrong> {
+    let key = meta.first(&["mcp.prompt.extend", "mcp.extend"]);
+    let Some(list) = key.map(|key| meta.list(key)).transpose()?.flatten() else {
+        return Ok(Vec::new());
+    };
+    list.iter()
+        .map(|node| {
+            if let NodeKind::Scalar(Value::String(id)) = &node.kind {
+                return Ok(Parent {
+                    id: id.clone(),
+                    arguments: BTreeMap::new(),
+                });
+            }
+            let fields = Fields::of(node, "what is extended")?;
+            let mut arguments = BTreeMap::new();
+            if let Some(given) = fields.map("arguments")? {
+                for (name, node) in given.entries() {
+                    arguments.insert(name.to_owned(), text_of(node, name)?);
+                }
+            }
+            Ok(Parent {
+                id: fields
+                    .text("id")?
+                    .ok_or_else(|| fields.wrong("what is extended needs `id`, a prompt's name"))?,
+                arguments,
+            })
+        })
+        .collect()
+}
+
+impl Message {
+    /// As a handler would return it.
+    pub fn to_json(&self) -> Value {
+        serde_json::json!({ "role": self.role, "content": self.content })
+    }
+}

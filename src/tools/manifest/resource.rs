@@ -1,0 +1,84 @@
+//! A resource's entry: a text, bytes, or a handler that makes them.
+
+use rmcp::model::{Resource as Definition, ResourceTemplate};
+
+use super::{
+    Handler,
+    fields::{Fields, Wrong},
+    handler,
+};
+
+/// A resource, or a template of resources.
+#[derive(Debug, Clone, PartialEq)]
+pub struct ResourceSpec {
+    /// What clients are shown.
+    pub definition: Shown,
+    /// What is read.
+    pub text: Text,
+}
+
+/// How a resource is shown: by its URI, or by a template of URIs with `{names}`.
+#[derive(Debug, Clone, PartialEq)]
+pub enum Shown {
+    /// One resource.
+    One(Definition),
+    /// All resources of a template.
+    Template(ResourceTemplate),
+}
+
+/// Where a resource's contents come from.
+#[derive(Debug, Clone, PartialEq)]
+pub enum Text {
+    /// They stand in the manifest.
+    Fixed(String),
+    /// They stand in the manifest, in base64.
+    Bytes(String),
+    /// A handler makes them.
+    Handler(Handler),
+}
+
+/// Reads it; none if it is not for MCP: another program's resource has no `mcp.uri`.
+pub fn read(fields: &Fields<'_>, meta: &Fields<'_>) -> Result<Option<ResourceSpec>, Wrong> {
+    let Some(uri) = meta.text("mcp.uri")? else {
+        return Ok(None);
+    };
+    if !uri.contains(':') || uri.contains(char::is_whitespace) {
+        return Err(Wrong {
+            line: meta.line_of("mcp.uri"),
+            reason: format!(
+                "`mcp.uri` must be a URI such as notes://farm or notes://{{name}}, not {uri}"
+            ),
+        });
+    }
+    let name = match meta.text("mcp.name")? {
+        Some(name) => name,
+        None => fields.text("name")?.unwrap_or_else(|| uri.clone()),
+    };
+    let (title, description) = (meta.text("mcp.title")?, meta.text("mcp.description")?);
+    let mime_type = meta.text("mcp.mimeType")?;
+    let definition = if uri.contains('{') {
+        let mut template = ResourceTemplate::new(uri, name.clone());
+        template.title = title;
+        template.description = description;
+        template.mime_type = mime_type;
+        Shown::Template(template)
+    } else {
+        let mut one = Definition::new(uri, name.clone());
+        one.title = title;
+        one.description = description;
+        one.mime_type = mime_type;
+        Shown::One(one)
+    };
+    let text = if let Some(text) = meta.text("mcp.text")? {
+        Text::Fixed(text)
+    } else if let Some(bytes) = meta.text("mcp.blob")? {
+        Text::Bytes(bytes.split_whitespace().collect())
+    } else {
+        Text::Handler(handler(fields)?.ok_or_else(|| {
+            meta.wrong(format!(
+                "the resource {name} needs `mcp.text`, `mcp.blob`, or a handler in `source`"
+            ))
+        })?)
+    };
+    Ok(Some(ResourceSpec { definition, text }))
+}

@@ -1,0 +1,168 @@
+//! A tool's entry.
+
+use std::{sync::Arc, time::Duration};
+
+use rmcp::model::{JsonObject, Tool as Definition};
+use serde_json::{Value, json};
+
+use super::{
+    Handler, Kind,
+    fields::{Fields, Wrong},
+    handler,
+};
+use crate::tools::{annotations, lint};
+
+/// How long a tool may take when its entry does not say, in milliseconds.
+const DEFAULT_TIMEOUT_MS: u64 = 20_000;
+
+/// The longest a tool may take, in milliseconds.
+const MAX_TIMEOUT_MS: u64 = 600_000;
+
+/// Where a tool's handler runs.
+#[derive(Debug, Clone, PartialEq, Eq)]
+pub enum Place {
+    /// On the host.
+    Host(Handler),
+    /// On a computer in the game.
+    Computer(Handler),
+    /// In the bridge itself, under this name: only for the product's own tools.
+    Native(String),
+}
+
+/// A tool.
+#[derive(Debug, Clone, PartialEq)]
+pub struct ToolSpec {
+    /// What clients are shown.
+    pub definition: Definition,
+    /// The set it belongs to; none: that of its source.
+    pub set: Option<String>,
+    /// How long a call may take.
+    pub time: Duration,
+    /// Where its handler runs.
+    pub place: Place,
+}
+
+/// Reads it.
+pub fn read(fields: &Fields<'_>, meta: &Fields<'_>, kind: Kind) -> Result<ToolSpec, Wrong> {
+    let Some(name) = meta.text("mcp.name")? else {
+        return Err(meta.wrong("a tool needs `mcp.name`, which clients call it by"));
+    };
+    let place = match (kind, handler(fields)?) {
+        (Kind::Native, _) => Place::Native(
+            fields
+                .text("method")?
+                .ok_or_else(|| fields.wrong("a native tool needs `method`"))?,
+        ),
+        (_, None) => {
+            return Err(fields.wrong(format!(
+                "the tool {name} needs `source`, the file of its handler, such as file://{name}.lua"
+            )));
+        }
+        (Kind::Computer, Some(handler)) => Place::Computer(handler),
+        (_, Some(handler)) => Place::Host(handler),
+    };
+    let mut schema = schema(meta, "mcp.inputSchema")?.unwrap_or_default();
+    lint::complete(&mut schema);
+    if matches!(place, Place::Computer(_)) {
+        add_computer(&mut schema).map_err(|reason| Wrong {
+            line: meta.line_of("mcp.inputSchema"),
+            reason,
+        })?;
+    }
+    let description = meta
+        .text("mcp.description")?
+        .unwrap_or_else(|| format!("The custom tool {name}."));
+    let title = meta.text("mcp.title")?.unwrap_or_else(|| titled(&name));
+    let mut definition = Definition::new(name, description.trim().to_owned(), Arc::new(schema))
+        .with_title(title)
+        .with_annotations(hints(meta)?);
+    if let Some(output) = self::schema(meta, "mcp.outputSchema")? {
+        definition = definition.with_raw_output_schema(Arc::new(output));
+    }
+    // A test holds the product's own against the lint, which takes longer than all else here.
+    let problems = match place {
+        Place::Native(_) => Vec::new(),
+        Place::Host(_) | Place::Computer(_) => lint::check(&definition),
+    };
+    if !problems.is_empty() {
+        let key = meta.first(&["mcp.inputSchema"]).unwrap_or("mcp.name");
+        return Err(Wrong {
+            line: meta.line_of(key),
+            reason: format!("{}: {}", definition.name, problems.join("; ")),
+        });
+    }
+    let timeout = meta.number("mcp.timeoutMs", 1, MAX_TIMEOUT_MS)?;
+    Ok(ToolSpec {
+        definition,
+        set: meta.text("mcp.toolset")?,
+        time: Duration::from_millis(timeout.unwrap_or(DEFAULT_TIMEOUT_MS)),
+        place,
+    })
+}
+
+/// A schema, which is an object.
+fn schema(meta: &Fields<'_>, key: &str) -> Result<Option<JsonObject>, Wrong> {
+    let Some(node) = meta.get(key) else {
+        return Ok(None);
+    };
+    match node.to_json() {
+        Value::Object(schema) => Ok(Some(schema)),
+        _ => Err(Wrong {
+            line: node.line,
+            reason: format!(
+                "`{key}` must be a JSON Schema, a map of keys to values, not {}",
+                node.what()
+            ),
+        }),
+    }
+}
+
+/// The four annotations. What is left out is taken for the worst, as clients do.
+fn hints(meta: &Fields<'_>) -> Result<rmcp::model::ToolAnnotations, Wrong> {
+    let Some(given) = meta.map("mcp.annotations")? else {
+        return Ok(annotations(false, true, false, true));
+    };
+    let read_only = given.flag("readOnlyHint")?.unwrap_or(false);
+    Ok(annotations(
+        read_only,
+        // What changes nothing destroys nothing.
+        given.flag("destructiveHint")?.unwrap_or(!read_only),
+        given.flag("idempotentHint")?.unwrap_or(read_only),
+        given.flag("openWorldHint")?.unwrap_or(true),
+    ))
+}
+
+/// Adds `computerId` to the schema of a tool whose handler runs on a computer.
+fn add_computer(schema: &mut JsonObject) -> Result<(), String> {
+    let properties = schema
+        .entry("properties")
+        .or_insert_with(|| json!({}))
+        .as_object_mut()
+        .ok_or("`properties` must be a map")?;
+    if properties.contains_key("computerId") {
+        return Err(
+            "`computerId` is added to the schema of every kind: computer.lua, so leave it out"
+                .to_owned(),
+        );
+    }
+    properties.shift_insert(
+        0,
+        "computerId".to_owned(),
+        json!({
+            "type": "integer",
+            "minimum": 0,
+            "description": "The computer's number. May be left out when exactly one is linked.",
+        }),
+    );
+    Ok(())
+}
+
+/// A name as a title: `get_weather` is `Get weather`.
+fn titled(name: &str) -> String {
+    let words = name.replace(['_', '-'], " ");
+    let mut chars = words.chars();
+    match chars.next() {
+        Some(first) => first.to_uppercase().chain(chars).collect(),
+        None => words,
+    }
+}

@@ -1,0 +1,49 @@
+//! `call-tool`: calls any tool there is by its name, for clients that never see a changed list.
+
+use futures_util::{FutureExt, future::BoxFuture};
+use rmcp::model::JsonObject;
+use serde_json::Value;
+
+use crate::tools::{
+    Context,
+    catalogue::Found,
+    entry::{Handled, Handler},
+    policy::CALL_TOOL,
+};
+
+/// The tool.
+pub struct CallTool;
+
+impl Handler for CallTool {
+    fn run<'a>(
+        &'a self,
+        context: Context<'a>,
+        mut arguments: JsonObject,
+    ) -> BoxFuture<'a, Handled> {
+        async move {
+            let context = match context.deeper() {
+                Ok(context) => context,
+                Err(problem) => return Handled::Failed(problem),
+            };
+            let name = arguments.shift_remove("name").unwrap_or_default();
+            let name = name.as_str().unwrap_or_default();
+            let given = match arguments.shift_remove("arguments") {
+                Some(Value::Object(given)) => given,
+                _ => JsonObject::new(),
+            };
+            if name == CALL_TOOL {
+                return Handled::Failed("call-tool can't call itself.".to_owned());
+            }
+            let snapshot = context.catalogue.ready().await;
+            match snapshot.find(name) {
+                Found::Tool(tool) => Handled::Result(tool.call(context, given).await),
+                Found::Refused(why) => Handled::Failed(format!("{name} is refused: {why}.")),
+                Found::Nothing => Handled::Failed(format!(
+                    "There is no tool `{}`. find-tools shows those there are.",
+                    crate::fabric::one_line(name)
+                )),
+            }
+        }
+        .boxed()
+    }
+}

@@ -1,0 +1,156 @@
+//! `find-tools`: the tools there are, by words, with their schemas.
+
+use futures_util::{FutureExt, future::BoxFuture};
+use rmcp::model::{JsonObject, Tool as Definition};
+use serde_json::Value;
+
+use crate::tools::{
+    Context,
+    arguments::{Arguments, Problem},
+    entry::{Handled, Handler},
+    policy::{CALL_TOOL, FIND_TOOLS, is_read_only},
+    text,
+};
+
+/// How many tools are shown in full, when a call does not say.
+const DEFAULT_LIMIT: u64 = 5;
+
+/// How many tools may be shown in full.
+const MAX_LIMIT: u64 = 50;
+
+/// How many more are named.
+const NAMED: usize = 200;
+
+/// The tool.
+pub struct FindTools;
+
+impl Handler for FindTools {
+    fn run<'a>(&'a self, context: Context<'a>, arguments: JsonObject) -> BoxFuture<'a, Handled> {
+        async move {
+            match find(context, arguments).await {
+                Ok(found) => Handled::Result(text(found)),
+                Err(problem) => Handled::Failed(problem),
+            }
+        }
+        .boxed()
+    }
+}
+
+async fn find(context: Context<'_>, arguments: JsonObject) -> Result<String, Problem> {
+    let mut arguments = Arguments::new(arguments);
+    let query = arguments.optional_text("query")?.unwrap_or_default();
+    let limit = arguments.whole_number("limit", 1, MAX_LIMIT, DEFAULT_LIMIT)?;
+    arguments.end()?;
+    let snapshot = context.catalogue.ready().await;
+    let words: Vec<_> = query
+        .split(|c: char| !c.is_alphanumeric())
+        .filter(|word| !word.is_empty())
+        .map(str::to_lowercase)
+        .collect();
+    let mut found: Vec<_> = snapshot
+        .reachable()
+        .map(|tool| tool.definition())
+        .filter(|tool| tool.name != FIND_TOOLS && tool.name != CALL_TOOL)
+        .map(|tool| (score(tool, &words), tool))
+        .filter(|(score, _)| words.is_empty() || *score > 0)
+        .collect();
+    // The best first; those that are alike stay in order of name.
+    found.sort_by(|(one, _), (other, _)| other.cmp(one));
+    if found.is_empty() {
+        return Ok(match words.is_empty() {
+            true => "There are no tools.".to_owned(),
+            false => format!(
+                "No tool has any of these words: {}. Without a query all are named.",
+                words.join(", ")
+            ),
+        });
+    }
+    // Without words nothing says which of them are wanted.
+    let full = if words.is_empty() {
+        0
+    } else {
+        usize::try_from(limit)
+            .unwrap_or(usize::MAX)
+            .min(found.len())
+    };
+    let mut parts: Vec<_> = found[..full]
+        .iter()
+        .map(|(_, tool)| in_full(tool))
+        .collect();
+    let rest = &found[full..];
+    if !rest.is_empty() {
+        let named: Vec<_> = rest
+            .iter()
+            .take(NAMED)
+            .map(|(_, tool)| in_a_line(tool))
+            .collect();
+        let more = rest.len().saturating_sub(NAMED);
+        let mut named = named.join("\n");
+        if more > 0 {
+            named.push_str(&format!("\nand {more} more"));
+        }
+        let heading = match full {
+            0 => "All tools; with a query each is shown with its arguments:",
+            _ => "Also:",
+        };
+        parts.push(format!("{heading}\n{named}"));
+    }
+    Ok(parts.join("\n\n"))
+}
+
+/// How well a tool fits the words: a word in its name counts most.
+fn score(tool: &Definition, words: &[String]) -> u32 {
+    let name = tool.name.to_lowercase();
+    let title = tool.title.as_deref().unwrap_or_default().to_lowercase();
+    let description = tool
+        .description
+        .as_deref()
+        .unwrap_or_default()
+        .to_lowercase();
+    let arguments: Vec<_> = tool
+        .input_schema
+        .get("properties")
+        .and_then(Value::as_object)
+        .into_iter()
+        .flat_map(|properties| properties.keys())
+        .map(|key| key.to_lowercase())
+        .collect();
+    words
+        .iter()
+        .map(|word| {
+            let word = word.as_str();
+            if name == word {
+                16
+            } else if name.split(['-', '_']).any(|part| part == word) {
+                8
+            } else if name.contains(word) {
+                6
+            } else if title.contains(word) {
+                4
+            } else if description.contains(word) {
+                2
+            } else {
+                u32::from(arguments.iter().any(|argument| argument.contains(word)))
+            }
+        })
+        .sum()
+}
+
+/// A tool as call-tool needs to know it.
+fn in_full(tool: &Definition) -> String {
+    let schema = Value::Object(tool.input_schema.as_ref().clone());
+    format!("{}\nArguments: {schema}", in_a_line(tool))
+}
+
+fn in_a_line(tool: &Definition) -> String {
+    let note = if is_read_only(tool) {
+        " (changes nothing)"
+    } else {
+        ""
+    };
+    format!(
+        "{}{note}: {}",
+        tool.name,
+        crate::fabric::one_line(tool.description.as_deref().unwrap_or_default())
+    )
+}

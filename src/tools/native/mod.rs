@@ -1,0 +1,43 @@
+//! The tools that are written in Rust, since they need the bridge itself: one file for each. What clients are shown of
+//! them stands in `lua/tools/_index.yaml`.
+
+mod call_tool;
+mod cancel_job;
+mod exec_lua;
+mod find_tools;
+mod get_job;
+mod list_computers;
+mod list_jobs;
+mod probe_computers;
+mod run_script;
+
+use std::{sync::Arc, time::Duration};
+
+use super::{entry::Handler, kit::Kit};
+use call_tool::CallTool;
+use cancel_job::CancelJob;
+use exec_lua::ExecLua;
+use find_tools::FindTools;
+use get_job::GetJob;
+use list_computers::ListComputers;
+use list_jobs::ListJobs;
+use probe_computers::ProbeComputers;
+use run_script::RunScript;
+
+/// The handler of this name. A computer has `probe_time` to answer a probe.
+pub fn handler(name: &str, kit: &Kit, probe_time: Duration) -> Option<Arc<dyn Handler>> {
+    Some(match name {
+        "call-tool" => Arc::new(CallTool),
+        "cancel-job" => Arc::new(CancelJob),
+        "exec-lua" => Arc::new(ExecLua),
+        "find-tools" => Arc::new(FindTools),
+        "get-job" => Arc::new(GetJob),
+        "list-computers" => Arc::new(ListComputers),
+        "list-jobs" => Arc::new(ListJobs),
+        "probe-computers" => Arc::new(ProbeComputers::new(probe_time)),
+        "run-script" => Arc::new(RunScript {
+            host: kit.host.clone(),
+        }),
+        _ => return None,
+    })
+}

@@ -1,0 +1,186 @@
+//! Follows folders of tools: a change becomes a new offer within a second.
+
+use std::{
+    collections::BTreeSet,
+    path::{Path, PathBuf},
+    sync::{Arc, mpsc},
+    time::{Duration, Instant},
+};
+
+use notify::{EventKind, RecommendedWatcher, RecursiveMode, Watcher};
+use tokio::sync::watch;
+
+use super::{
+    Offer, Source, builtin,
+    folder::{Folders, Look, Root},
+    kit::Kit,
+};
+
+/// A burst of changes has ended once nothing happened for this long.
+const QUIET: Duration = Duration::from_millis(50);
+
+/// A burst that does not end is looked at after this long.
+const LONGEST_BURST: Duration = Duration::from_millis(300);
+
+/// How long after a look that met a half-written file the next one comes.
+const AGAIN: Duration = Duration::from_millis(45);
+
+/// How often files are looked at where the system tells of changes: network drives and the like tell of none.
+const POLL: Duration = Duration::from_secs(5);
+
+/// How often, where it does not.
+const POLL_WITHOUT_EVENTS: Duration = Duration::from_millis(700);
+
+/// Reads the built-in tools, and then follows folders, on a thread of its own: a client's first question is not to
+/// wait for either. The built-in tools' source comes first.
+pub fn follow(roots: Vec<Root>, probe_time: Duration) -> (Source, Source) {
+    let (built_in_sender, built_in_source) = watch::channel(Arc::new(Offer::default()));
+    let (sender, source) = watch::channel(Arc::new(Offer::default()));
+    let work = move || {
+        let kit = Kit::default();
+        let built_in = builtin::offer(&kit, probe_time);
+        let folders = Folders::new(roots, kit, &built_in);
+        built_in_sender.send_replace(Arc::new(built_in));
+        Follower::new(folders).run(&sender);
+    };
+    let spawned = std::thread::Builder::new()
+        .name("tools".to_owned())
+        .spawn(work);
+    if let Err(error) = spawned {
+        tracing::error!(%error, "there are no tools: no thread can be started");
+    }
+    (built_in_source, source)
+}
+
+struct Follower {
+    folders: Folders,
+    events: mpsc::Receiver<()>,
+    watcher: Option<RecommendedWatcher>,
+    watched: BTreeSet<PathBuf>,
+    /// The problems that were logged, so that each is logged once.
+    told: BTreeSet<String>,
+}
+
+impl Follower {
+    fn new(folders: Folders) -> Self {
+        let (sender, events) = mpsc::sync_channel(1);
+        let watcher = notify::recommended_watcher(move |event: notify::Result<notify::Event>| {
+            // Reading is an event too, and the looks themselves read.
+            if event.is_ok_and(|event| matches!(event.kind, EventKind::Access(_))) {
+                return;
+            }
+            // One that waits stands for all that come after it.
+            let _ = sender.try_send(());
+        });
+        if let Err(error) = &watcher {
+            tracing::warn!(%error, "changes of tools are looked for now and then: the system does not tell of them");
+        }
+        Self {
+            folders,
+            events,
+            watcher: watcher.ok(),
+            watched: BTreeSet::new(),
+            told: BTreeSet::new(),
+        }
+    }
+
+    fn run(mut self, sender: &watch::Sender<Arc<Offer>>) {
+        loop {
+            // Before the look, so that what changes meanwhile is told of.
+            let watches = self.watch();
+            let stamp = self.folders.stamp();
+            let look = self.folders.look();
+            let is_unsettled = look.is_unsettled;
+            // What is half written is no mistake yet.
+            if !is_unsettled {
+                self.tell(&look);
+            }
+            sender.send_replace(Arc::new(look.offer));
+            if is_unsettled {
+                std::thread::sleep(AGAIN);
+                continue;
+            }
+            if !self.wait(stamp, watches, sender) {
+                return;
+            }
+        }
+    }
+
+    /// Waits for a change; tells whether anybody still wants to know.
+    fn wait(&self, stamp: u64, watches: bool, sender: &watch::Sender<Arc<Offer>>) -> bool {
+        let poll = if watches { POLL } else { POLL_WITHOUT_EVENTS };
+        loop {
+            match self.events.recv_timeout(poll) {
+                Ok(()) => {
+                    let start = Instant::now();
+                    while start.elapsed() < LONGEST_BURST && self.events.recv_timeout(QUIET).is_ok()
+                    {
+                    }
+                    return true;
+                }
+                Err(mpsc::RecvTimeoutError::Timeout) => {}
+                // There is no watcher.
+                Err(mpsc::RecvTimeoutError::Disconnected) => std::thread::sleep(poll),
+            }
+            if sender.is_closed() {
+                return false;
+            }
+            if self.folders.stamp() != stamp {
+                return true;
+            }
+        }
+    }
+
+    /// Watches what there is now: each folder, or the nearest one above it that exists. Tells whether all is watched.
+    fn watch(&mut self) -> bool {
+        let Some(watcher) = &mut self.watcher else {
+            return false;
+        };
+        // A folder that was replaced by another of its name is not watched any more.
+        for path in std::mem::take(&mut self.watched) {
+            let _ = watcher.unwatch(&path);
+        }
+        let mut all = true;
+        for Root { path, .. } in self.folders.roots() {
+            let Some((path, mode)) = nearest(path) else {
+                continue;
+            };
+            if self.watched.contains(&path) {
+                continue;
+            }
+            match watcher.watch(&path, mode) {
+                Ok(()) => {
+                    self.watched.insert(path);
+                }
+                Err(error) => {
+                    tracing::debug!(folder = %path.display(), %error, "a folder can't be watched");
+                    all = false;
+                }
+            }
+        }
+        all
+    }
+
+    /// Logs what is wrong, once.
+    fn tell(&mut self, look: &Look) {
+        let problems: BTreeSet<_> = look.problems.iter().map(ToString::to_string).collect();
+        for problem in problems.difference(&self.told) {
+            tracing::warn!("{problem}");
+        }
+        for problem in self.told.difference(&problems) {
+            tracing::info!("no longer: {problem}");
+        }
+        self.told = problems;
+    }
+}
+
+/// A folder, or the nearest one above it that exists.
+fn nearest(path: &Path) -> Option<(PathBuf, RecursiveMode)> {
+    if path.is_dir() {
+        return Some((path.to_path_buf(), RecursiveMode::Recursive));
+    }
+    path.ancestors()
+        .skip(1)
+        .find(|above| above.is_dir())
+        .map(|above| (above.to_path_buf(), RecursiveMode::NonRecursive))
+}
