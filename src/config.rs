@@ -108,6 +108,8 @@ pub struct Folders {
     pub config: Option<PathBuf>,
     /// Holds the logs.
     pub state: PathBuf,
+    /// Holds what all bridges of a user share, however they were started.
+    pub shared: PathBuf,
 }
 
 impl Folders {
@@ -119,7 +121,9 @@ impl Folders {
                 .filter(|value| !value.is_empty())
                 .map(PathBuf::from)
         };
-        let state = named("MCP_BRIDGE_STATE_DIR")
+        let named_state = named("MCP_BRIDGE_STATE_DIR");
+        let state = named_state
+            .clone()
             .or_else(|| {
                 // Only Linux has a folder for state of its own.
                 platform.as_ref().map(|dirs| {
@@ -129,12 +133,24 @@ impl Folders {
                 })
             })
             .unwrap_or_else(|| std::env::temp_dir().join("mcp-bridge"));
+        // On Windows a packaged program, as Claude Desktop may be, sees an AppData of its own, and so does what it
+        // starts; the rest of the profile is the same to all.
+        let shared = named_state
+            .or_else(|| {
+                let home = directories::UserDirs::new().filter(|_| cfg!(windows))?;
+                Some(home.home_dir().join(".mcp-bridge"))
+            })
+            .unwrap_or_else(|| state.clone());
         let config = named("MCP_BRIDGE_CONFIG_DIR").or_else(|| {
             platform
                 .as_ref()
                 .map(|dirs| dirs.config_dir().to_path_buf())
         });
-        Self { config, state }
+        Self {
+            config,
+            state,
+            shared,
+        }
     }
 
     /// Where the configuration file is, if it exists.

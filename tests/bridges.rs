@@ -162,7 +162,7 @@ async fn a_guest_sees_computers_come_and_go_and_is_answered_like_the_owner() {
         // 5 MiB there and back, in parts.
         let long = "x".repeat(5 * 1024 * 1024);
         let answer = bridge.start_call("exec-lua", json!({
-            "computerId": 3, "code": format!("local s = '{long}' return #s, s"), "timeoutMs": 60_000,
+            "computerId": 3, "code": format!("local s = '{long}' return #s, s"), "timeoutMs": 600_000,
         })).await;
         let answer = bridge.slow_answer(answer).await;
         assert!(

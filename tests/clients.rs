@@ -316,6 +316,19 @@ async fn inspect(era: &'static str) {
             "There is no job none.",
         ),
         ("cancel-job", no_job, TOOL_FAILED, "There is no job none."),
+        (
+            "run-script",
+            json!({"code": "return computers.exec(12, '6 * 7') + 0"}),
+            0,
+            "42",
+        ),
+        ("find-tools", json!({"query": "ping"}), 0, "probe-computers"),
+        (
+            "call-tool",
+            json!({"name": "exec-lua", "arguments": {"code": "6 * 7"}}),
+            0,
+            "42",
+        ),
     ] {
         let called = inspector.call("linked", tool, arguments).await;
         assert_eq!(called.code, code, "{called:?}");
@@ -493,7 +506,7 @@ impl Inspector {
             .collect();
         assert!(requests().any(|request| request["method"] == "tools/call"));
         if self.era == "legacy" {
-            assert_eq!(handshakes.len(), 7, "{heard}");
+            assert_eq!(handshakes.len(), 10, "{heard}");
             for handshake in handshakes {
                 assert_eq!(handshake["params"]["protocolVersion"], "2025-11-25");
             }

@@ -379,12 +379,12 @@ async fn signals_end_it_at_once_whatever_is_under_way() {
 
 #[tokio::test]
 #[cfg(unix)]
-async fn without_streams_it_leaves_at_once() {
+async fn without_streams_it_leaves_in_under_a_second() {
     let mut bridge = Served::start().await;
     bridge.client("2025-11-25").await;
     let start = Instant::now();
     signal(&bridge, "TERM").await;
     assert!(bridge.ended().await.success());
     let took = start.elapsed();
-    assert!(took < Duration::from_millis(300), "{took:?}");
+    assert!(took < Duration::from_secs(1), "{took:?}");
 }

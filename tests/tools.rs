@@ -606,6 +606,11 @@ async fn sets_and_names_say_which_tools_there_are() {
             vec!["sow", "exec-lua"],
             vec!["dig", "plain", "list-computers"],
         ),
+        (
+            vec!["--tools", "run-script"],
+            vec!["run-script"],
+            vec!["sow", "exec-lua"],
+        ),
     ] {
         let mut bridge = tools.bridge(&arguments).await;
         let names = listed(&mut bridge).await;
@@ -621,6 +626,13 @@ async fn sets_and_names_say_which_tools_there_are() {
                 let refused = error(&mut bridge, tool, call).await;
                 assert!(refused.contains("is refused"), "{refused}");
             }
+        }
+        if !names.contains(&"exec-lua".to_owned()) {
+            // A script of the client's own is no way around that.
+            let script =
+                json!({"name": "run-script", "arguments": {"code": "computers.exec(1, '1')"}});
+            let refused = error(&mut bridge, "call-tool", script).await;
+            assert!(refused.contains("refused"), "{refused}");
         }
         if names.contains(&"sow".to_owned()) {
             assert_eq!(ok(&mut bridge, "sow", json!({})).await, "sown");

@@ -104,10 +104,10 @@ fn block_on(
             pid = std::process::id(),
             "started"
         );
-        let fabric = Arc::new(Fabric::start(&config.link, Some(&folders.state)));
+        let fabric = Arc::new(Fabric::start(&config.link, Some(&folders.shared)));
         let upstream = upstream(config, folders);
-        let server = Server::new(fabric.clone(), tools::start(config, &upstream))
-            .with_upstream(upstream.clone());
+        let catalogue = tools::start(config, vec![tools::upstream::source(&upstream)]);
+        let server = Server::new(fabric.clone(), catalogue).with_upstream(upstream.clone());
         let why = serve(Bridge {
             fabric,
             server,
@@ -130,7 +130,7 @@ fn upstream(config: &Config, folders: &Folders) -> Upstream {
     Upstream::new(upstream::Settings {
         folder: std::env::current_dir().unwrap_or_default(),
         config: folders.config.clone(),
-        state: folders.state.clone(),
+        state: folders.shared.clone(),
         own_port: None,
     })
 }

@@ -88,7 +88,7 @@ fn unhealthy(config: &LinkConfig, address: &str, unknown: &Unknown, folders: &Fo
              without a client."
         ),
         Unknown::Silent => {
-            let owner = holder::last_owner(&folders.state, config.port);
+            let owner = holder::last_owner(&folders.shared, config.port);
             format!("Link port {address}: {}.", holder::frozen(owner.as_ref()))
         }
         Unknown::Stranger => format!(

@@ -112,7 +112,7 @@ pub fn run(name: &str, arguments: &str, flags: &Flags, folders: &Folders) -> Exi
         for problem in &problems {
             note(problem);
         }
-        let fabric = Fabric::start(&config.link, Some(&folders.state));
+        let fabric = Fabric::start(&config.link, Some(&folders.shared));
         let snapshot = catalogue.now();
         let tool = match snapshot.find(name) {
             Found::Tool(tool) => tool,

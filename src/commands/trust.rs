@@ -37,7 +37,7 @@ pub fn project(folders: &Folders, yes: bool) -> ExitCode {
         ));
         return ExitCode::FAILURE;
     };
-    if trust::is_trusted(&folders.state, file) {
+    if trust::is_trusted(&folders.shared, file) {
         console::say(&format!("{} is trusted as it is.", file.path.display()));
         return ExitCode::SUCCESS;
     }
@@ -66,7 +66,7 @@ pub fn project(folders: &Folders, yes: bool) -> ExitCode {
     if !agrees("Allow this, until the file changes?", yes) {
         return ExitCode::FAILURE;
     }
-    if let Err(error) = trust::trust(&folders.state, file) {
+    if let Err(error) = trust::trust(&folders.shared, file) {
         return cant_write(folders, &error);
     }
     done(folders, &format!("{} is trusted.", file.path.display()))
@@ -129,7 +129,7 @@ pub fn server(folders: &Folders, name: &str, yes: bool) -> ExitCode {
     let trusted = found
         .project
         .as_ref()
-        .is_none_or(|file| trust::is_trusted(&folders.state, file));
+        .is_none_or(|file| trust::is_trusted(&folders.shared, file));
     let servers = found.in_force(trusted);
     let Some(entry) = servers.iter().find(|entry| entry.name == name) else {
         let names: Vec<_> = servers.iter().map(|entry| entry.name.as_str()).collect();
@@ -145,13 +145,13 @@ pub fn server(folders: &Folders, name: &str, yes: bool) -> ExitCode {
         return ExitCode::FAILURE;
     };
     let fingerprint = entry.fingerprint(&here);
-    let Some(remembered) = Remembered::load(&folders.state, &fingerprint) else {
+    let Some(remembered) = Remembered::load(&folders.shared, &fingerprint) else {
         console::note(&format!(
             "The server `{name}` has never run here, so there is nothing to accept yet."
         ));
         return ExitCode::FAILURE;
     };
-    let mut pins = Pins::load(&folders.state, &fingerprint);
+    let mut pins = Pins::load(&folders.shared, &fingerprint);
     let (changed, _) = pins.clone().judge(&remembered.offers);
     if changed.is_empty() {
         console::say(&format!("The tools of `{name}` are as they were accepted."));
@@ -175,7 +175,7 @@ pub fn server(folders: &Folders, name: &str, yes: bool) -> ExitCode {
     }
     pins.accept(&remembered.offers);
     pins.server = name.to_owned();
-    if let Err(error) = pins.save(&folders.state, &fingerprint) {
+    if let Err(error) = pins.save(&folders.shared, &fingerprint) {
         return cant_write(folders, &error);
     }
     done(
@@ -224,7 +224,7 @@ fn agrees(question: &str, yes: bool) -> bool {
 fn done(folders: &Folders, message: &str) -> ExitCode {
     console::say(message);
     // Bridges that run look anew; the others do so when they start.
-    if let Err(error) = requests::leave(&folders.state, &Request::Reload) {
+    if let Err(error) = requests::leave(&folders.shared, &Request::Reload) {
         console::note(&format!(
             "Running bridges can't be told ({error}); restart them."
         ));
@@ -235,7 +235,7 @@ fn done(folders: &Folders, message: &str) -> ExitCode {
 fn cant_write(folders: &Folders, error: &io::Error) -> ExitCode {
     console::note(&format!(
         "This can't be noted in {}: {error}",
-        folders.state.display()
+        folders.shared.display()
     ));
     ExitCode::FAILURE
 }

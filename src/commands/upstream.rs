@@ -34,7 +34,7 @@ const TO_FOLLOW: Duration = Duration::from_secs(5);
 /// Shows the servers of every running bridge, and those that this folder configures.
 pub fn list(folders: &Folders) -> ExitCode {
     let now = SystemTime::now();
-    let running = status::running(&folders.state);
+    let running = status::running(&folders.shared);
     for report in &running {
         console::say(&format!(
             "Bridge {} in {}:",
@@ -61,13 +61,13 @@ fn configured(folders: &Folders, here: &Path) -> Report {
     let trusted = found
         .project
         .as_ref()
-        .is_none_or(|file| trust::is_trusted(&folders.state, file));
+        .is_none_or(|file| trust::is_trusted(&folders.shared, file));
     let servers = found
         .in_force(trusted)
         .into_iter()
         .map(|entry| {
             let disabled = why_disabled(entry, trusted);
-            let remembered = Remembered::load(&folders.state, &entry.fingerprint(here));
+            let remembered = Remembered::load(&folders.shared, &entry.fingerprint(here));
             Row {
                 name: entry.name.clone(),
                 id: names::server_id(&entry.name),
@@ -113,10 +113,10 @@ pub fn restart(folders: &Folders, name: &str) -> ExitCode {
     let request = Request::Restart {
         server: name.to_owned(),
     };
-    if let Err(error) = requests::leave(&folders.state, &request) {
+    if let Err(error) = requests::leave(&folders.shared, &request) {
         console::note(&format!(
             "The request can't be written to {}: {error}",
-            folders.state.display()
+            folders.shared.display()
         ));
         return ExitCode::FAILURE;
     }
@@ -152,7 +152,7 @@ pub fn restart(folders: &Folders, name: &str) -> ExitCode {
 
 /// The running bridges that manage this server, each with how often it restarted it.
 fn managers(folders: &Folders, name: &str) -> Vec<(u32, u32)> {
-    status::running(&folders.state)
+    status::running(&folders.shared)
         .iter()
         .filter_map(|report| {
             let row = report.servers.iter().find(|row| row.name == name)?;

@@ -1,6 +1,6 @@
 //! Which computers exist, and ask one something, whoever holds the link port.
 //!
-//! The computers may be linked to this process or to another bridge ([`guest`]); [`role`] says which, and changes it
+//! The computers may be linked to this process or to another bridge (`guest`); [`role`] says which, and changes it
 //! when owners come and go. Both feed one [`Registry`](crate::link::registry::Registry) of computers, each with a
 //! [`Link`](crate::link::handle::Link) that carries frames there and back. Whatever else brings computers one day, from
 //! another machine even, does so by feeding links too; nothing here or above depends on where a link ends.

@@ -469,10 +469,10 @@ impl Computer {
                 .map_err(|_| Sent::LinkGone);
         }
         if link.text_mode() == TextMode::Plain {
-            return Err(Sent::TooLarge {
-                size: unescaped.len(),
-                limit,
-            });
+            // An agent of version 1 takes no parts, and what counts is the message as it would be sent.
+            let escaped = request.message(TextMode::Plain);
+            let size = escaped.map_or(unescaped.len(), |message| message.len());
+            return Err(Sent::TooLarge { size, limit });
         }
         if unescaped.len() > parts::MAX_FRAME {
             return Err(Sent::TooLarge {

@@ -251,7 +251,7 @@ impl Job {
             // Pieces come in order. A job that was adopted begins in the middle.
             let fresh = piece.seq >= progress.next_seq;
             if fresh {
-                progress.next_seq = piece.seq + 1;
+                progress.next_seq = piece.seq.saturating_add(1);
                 progress.output.lose(piece.dropped);
                 progress.output.push(piece.bytes);
             }

@@ -17,3 +17,4 @@ pub mod port;
 pub mod registry;
 pub mod session;
 pub mod text;
+mod unclaimed;

@@ -7,6 +7,12 @@ use super::text;
 /// How much of one job's output is kept: 1 MiB.
 pub const KEPT: usize = 1024 * 1024;
 
+/// The most bytes that losses add up to: a peer may name any number, and those of JSON and Lua are exact up to here.
+const COUNTED: u64 = 1 << 53;
+
+/// Pieces are joined up to this many bytes.
+const JOINED: usize = 1024;
+
 /// A job's output. Positions count all bytes that were printed, the lost ones too.
 #[derive(Debug, Default)]
 pub struct Output {
@@ -56,15 +62,27 @@ impl Output {
         }
         self.end += bytes.len() as u64;
         self.kept += bytes.len();
-        self.pieces.push_back(Piece::Text(bytes));
+        match self.pieces.back_mut() {
+            // A piece costs more than a few bytes do, so a job that prints byte by byte gets no piece for each.
+            Some(Piece::Text(last)) if last.len() + bytes.len() <= JOINED => {
+                last.extend_from_slice(&bytes);
+            }
+            _ => self.pieces.push_back(Piece::Text(bytes)),
+        }
         self.evict();
     }
 
     /// Notes that bytes were printed that will never come.
     pub fn lose(&mut self, bytes: u64) {
-        if bytes > 0 {
-            self.end += bytes;
-            self.pieces.push_back(Piece::Lost(bytes));
+        let bytes = bytes.min(COUNTED.saturating_sub(self.end));
+        if bytes == 0 {
+            return;
+        }
+        self.end += bytes;
+        match self.pieces.back_mut() {
+            // However often something is lost, it takes no more room.
+            Some(Piece::Lost(before)) => *before += bytes,
+            _ => self.pieces.push_back(Piece::Lost(bytes)),
         }
     }
 
@@ -80,6 +98,7 @@ impl Output {
 
     /// What another bridge kept of a job's output: the bytes that begin at `from`, of `printed` in all.
     pub fn restore(from: u64, bytes: Vec<u8>, printed: u64) -> Self {
+        let from = from.min(COUNTED);
         let mut output = Self {
             start: from,
             end: from,
@@ -284,6 +303,36 @@ mod tests {
             output.read(10, 100).text,
             "[3 bytes of output were lost here]\nafter"
         );
+    }
+
+    #[test]
+    fn more_losses_than_can_be_counted_do_no_harm() {
+        let mut output = output(&["before"]);
+        for _ in 0..3 {
+            output.lose(u64::MAX);
+        }
+        assert_eq!((output.end(), output.pieces.len()), (COUNTED, 2));
+        output.push(b"after".to_vec());
+        let page = output.read(0, 100);
+        assert!(
+            page.text
+                .ends_with(" bytes of output were lost here]\nafter")
+        );
+        assert_eq!((page.next, page.more), (COUNTED + 5, false));
+        assert_eq!(
+            Output::restore(u64::MAX, b"end".to_vec(), 0).end(),
+            COUNTED + 3
+        );
+    }
+
+    #[test]
+    fn small_pieces_are_joined() {
+        let mut output = Output::default();
+        for _ in 0..10_000 {
+            output.push(b"x".to_vec());
+        }
+        assert_eq!(output.pieces.len(), 10);
+        assert_eq!(output.read(9_990, 100).text, "x".repeat(10));
     }
 
     #[test]

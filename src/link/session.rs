@@ -18,6 +18,7 @@ use super::{
     outgoing, parts,
     registry::{Registered, Registry},
     text::TextMode,
+    unclaimed::Unclaimed,
 };
 use crate::config::Token;
 
@@ -177,6 +178,8 @@ struct Session {
     /// Frames that go out in parts, one after the other, with whom to tell of their arrival.
     parts_out: VecDeque<(parts::Outgoing, oneshot::Sender<()>)>,
     parts_in: parts::Incoming,
+    /// Output whose bridge may still come.
+    unclaimed: Unclaimed,
     /// When the last frame came.
     heard: Instant,
     /// How long the agent may be silent.
@@ -206,6 +209,7 @@ impl Session {
             unasked,
             parts_out: VecDeque::new(),
             parts_in: parts::Incoming::default(),
+            unclaimed: Unclaimed::new(now),
             heard: now,
             dead_after: Duration::from_secs(dead_seconds),
             ping_at: now + Duration::from_secs(PING_SECONDS),
@@ -242,7 +246,12 @@ impl Session {
     fn due(&self) -> Instant {
         let dead = self.heard + self.dead_after;
         let again = self.parts_out.front().and_then(|(frame, _)| frame.due());
-        again.unwrap_or(dead).min(dead).min(self.ping_at)
+        let unclaimed = self.unclaimed.due();
+        let soonest = dead.min(self.ping_at);
+        [again, unclaimed]
+            .into_iter()
+            .flatten()
+            .fold(soonest, Instant::min)
     }
 
     async fn tick(&mut self) -> Result<(), Ending> {
@@ -254,6 +263,9 @@ impl Session {
             self.pings += 1;
             self.ping_at = now + Duration::from_secs(PING_SECONDS);
             self.write(outgoing::ping(self.pings)).await?;
+        }
+        if self.unclaimed.due().is_some_and(|due| now >= due) {
+            self.release_unclaimed().await?;
         }
         self.write_parts().await
     }
@@ -285,14 +297,21 @@ impl Session {
                 }
             }
             AgentFrame::Output(piece) if new_protocol => {
-                let acknowledged = outgoing::output_ack(&piece.id, piece.seq);
-                let guest = self.pass_on(&piece.id, text);
-                if self.computer.printed(piece).is_none() && !guest {
+                self.release_unclaimed().await?;
+                let (id, seq) = (piece.id.clone(), piece.seq);
+                let held = self.unclaimed.holds(&id);
+                let guest = !held && self.pass_on(&id, text);
+                let job = self.computer.printed(piece);
+                if job.is_none() && !guest {
                     self.unasked.take()?;
                 }
+                let others = job.is_some_and(|job| job.adopted);
+                let now = Instant::now();
                 // A guest says itself what has arrived, so that nothing is lost on the way to it.
-                if !guest {
-                    self.write(acknowledged).await?;
+                if held || !guest && others && self.unclaimed.waits(now) {
+                    self.unclaimed.hold(id, seq, text.to_owned(), now);
+                } else if !guest {
+                    self.write(outgoing::output_ack(&id, seq)).await?;
                 }
             }
             AgentFrame::Job(report) if new_protocol => {
@@ -328,6 +347,21 @@ impl Session {
         // Only the bridge that asked may say that the answer is no longer needed.
         if self.shared.registry.ids.made(&id) && self.link.boot().is_some() {
             self.write(outgoing::ack(&id)).await?;
+        }
+        Ok(())
+    }
+
+    /// Passes output on to guests that have come meanwhile, and acknowledges what no guest came for.
+    async fn release_unclaimed(&mut self) -> Result<(), Ending> {
+        let guests = &self.shared.registry.guests;
+        let released = self
+            .unclaimed
+            .release(Instant::now(), |job| guests.of(job).is_some());
+        for piece in released {
+            if !self.pass_on(&piece.job, &piece.text) {
+                self.write(outgoing::output_ack(&piece.job, piece.seq))
+                    .await?;
+            }
         }
         Ok(())
     }

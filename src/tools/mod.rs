@@ -38,17 +38,16 @@ use serde_json::Value;
 use crate::{
     config::{Config, ToolsConfig},
     fabric::Fabric,
-    upstream::Upstream,
 };
 pub use catalogue::{Catalogue, Offer, Snapshot, Source};
 use folder::Root;
 use policy::Policy;
 
-/// All tools of this bridge, from every source: follows the folders that `config` names, and the MCP servers that are
-/// managed. To be called in the runtime.
-pub fn start(config: &Config, servers: &Upstream) -> Arc<Catalogue> {
+/// All tools of this bridge: its own, those of the folders that `config` names, which it follows, and those of `others`.
+/// To be called in the runtime.
+pub fn start(config: &Config, others: Vec<Source>) -> Arc<Catalogue> {
     let (built_in, folders) = watch::follow(roots(&config.tools), config.probe_timeout);
-    let sources = vec![built_in, folders, upstream::source(servers)];
+    let sources = [built_in, folders].into_iter().chain(others).collect();
     let catalogue = Catalogue::start(sources, Policy::of(&config.tools));
     let told = catalogue.clone();
     tokio::spawn(async move {

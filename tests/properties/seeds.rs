@@ -4,7 +4,7 @@ use std::{cell::Cell, fs, panic, path::Path, sync::Once};
 
 use crate::targets::{
     agent_json::{self, AgentJson},
-    config, link_frames, link_http, link_session, stdin_lines,
+    config, link_frames, link_http, link_session, mcp_http, stdin_lines,
 };
 
 thread_local! {
@@ -62,6 +62,11 @@ fn the_link_port_stands_every_seed() {
 #[test]
 fn a_computers_life_on_the_link_stands_every_seed() {
     replay("link_session", link_session::check);
+}
+
+#[test]
+fn the_mcp_port_stands_every_seed() {
+    replay("mcp_http", mcp_http::check);
 }
 
 #[test]

@@ -2,8 +2,8 @@
 
 use std::{
     io::{self, IsTerminal},
-    thread,
-    time::Duration,
+    panic, thread,
+    time::{Duration, Instant},
 };
 
 use anyhow::{Context, bail};
@@ -20,12 +20,17 @@ use ratatui::{
     layout::{Position, Rect},
 };
 use tokio::sync::mpsc;
+use tokio_util::sync::CancellationToken;
 
 use super::view::{self, Viewport};
 use crate::simulator::{Computer, State, World};
 
 /// The least time between two pictures.
 const FRAME: Duration = Duration::from_millis(30);
+
+/// How long a key is taken for held after its last sign. A terminal repeats a held key, the first time after up to this
+/// long, and says nothing when it is let go.
+const HELD: Duration = Duration::from_millis(750);
 
 /// Shows the computers, one at a time, and takes keys, until the person leaves.
 ///
@@ -37,39 +42,61 @@ pub(super) async fn play(world: &World) -> anyhow::Result<()> {
     }
     let mut screen = Screen::open().context("the terminal can't be drawn in")?;
     let mut input = read_input();
-    let mut player = Player { world, selected: 0 };
+    let mut player = Player::new(world);
     loop {
+        if screen.lost.is_cancelled() {
+            bail!("a part of the program failed; this is a bug");
+        }
         // From before the picture is drawn, so that no change is missed.
         let mut changes = player.computer()?.changes();
         let computer = player.computer()?;
         let count = world.computers().len();
-        screen
-            .0
+        let drawn = screen
+            .terminal
             .draw(|frame| view::draw(frame, computer, player.selected, count))
             .context("the terminal can't be drawn in")?;
+        let window = drawn.area;
         tokio::select! {
             event = input.recv() => {
-                let event = event.context("the terminal is gone")??;
-                let size = screen.0.size().context("the terminal is gone")?;
-                if player.obey(event, Rect::from((Position::ORIGIN, size))) == Wish::Leave {
-                    return Ok(());
+                let mut next = Some(event.context("the terminal is gone")?);
+                // All there is, before the next picture: a mouse tells more than can be drawn.
+                while let Some(event) = next {
+                    if player.obey(event?, window) == Wish::Leave {
+                        return Ok(());
+                    }
+                    next = input.try_recv().ok();
                 }
             }
             changed = changes.changed() => {
                 changed.context("the computer is gone")?;
                 tokio::time::sleep(FRAME).await;
             }
+            () = screen.lost.cancelled() => {}
         }
     }
 }
 
 /// A terminal that is drawn in; dropping it gives it back as it was.
-struct Screen(DefaultTerminal);
+struct Screen {
+    terminal: DefaultTerminal,
+    /// Cancelled when a panic somewhere in the program has given it back, in order to be read.
+    lost: CancellationToken,
+}
 
 impl Screen {
     fn open() -> io::Result<Self> {
-        // It also gives the terminal back before a panic is reported.
-        let screen = Self(ratatui::try_init()?);
+        let lost = CancellationToken::new();
+        let screen = Self {
+            terminal: ratatui::try_init()?,
+            lost: lost.clone(),
+        };
+        // What ratatui does then is not enough for a mouse, and a panic in another thread ends nothing by itself.
+        let report = panic::take_hook();
+        panic::set_hook(Box::new(move |panic| {
+            release_input();
+            report(panic);
+            lost.cancel();
+        }));
         execute!(io::stdout(), EnableBracketedPaste, EnableMouseCapture)?;
         Ok(screen)
     }
@@ -77,11 +104,17 @@ impl Screen {
 
 impl Drop for Screen {
     fn drop(&mut self) {
-        let _ = execute!(io::stdout(), DisableMouseCapture, DisableBracketedPaste);
-        if !thread::panicking() {
+        if !self.lost.is_cancelled() {
+            release_input();
             ratatui::restore();
         }
     }
+}
+
+/// Leaves mouse and paste to the terminal again.
+fn release_input() {
+    // A terminal that is gone needs nothing back.
+    let _ = execute!(io::stdout(), DisableMouseCapture, DisableBracketedPaste);
 }
 
 /// What the person does, read by a thread that ends with the process.
@@ -110,10 +143,19 @@ struct Player<'world> {
     world: &'world World,
     /// The computer they sit before, by its place in the world.
     selected: usize,
+    held: Held,
 }
 
-impl Player<'_> {
-    fn computer(&self) -> anyhow::Result<&Computer> {
+impl<'world> Player<'world> {
+    fn new(world: &'world World) -> Self {
+        Self {
+            world,
+            selected: 0,
+            held: Held::default(),
+        }
+    }
+
+    fn computer(&self) -> anyhow::Result<&'world Computer> {
         let computers = self.world.computers();
         computers.get(self.selected).context("there is no computer")
     }
@@ -135,15 +177,23 @@ impl Player<'_> {
         let Ok(computer) = self.computer() else {
             return Wish::Leave;
         };
+        let still_held = self.held.still((key.code, key.modifiers), Instant::now());
         if key.modifiers.contains(KeyModifiers::CONTROL)
             && let KeyCode::Char(letter) = key.code
         {
-            match letter.to_ascii_lowercase() {
+            let act: fn(&Computer) = match letter.to_ascii_lowercase() {
                 'q' | 'c' => return Wish::Leave,
-                't' => computer.terminate(),
-                'r' => computer.reboot(),
-                's' => computer.shutdown(),
-                letter => drop(computer.press_key(&letter.to_string())),
+                't' => Computer::terminate,
+                'r' => Computer::reboot,
+                's' => Computer::shutdown,
+                letter => {
+                    computer.press_key(&letter.to_string());
+                    return Wish::Stay;
+                }
+            };
+            // In the game these are held for a second; they act once, however long that is here.
+            if !still_held {
+                act(computer);
             }
             return Wish::Stay;
         }
@@ -163,6 +213,24 @@ impl Player<'_> {
             }
         }
         Wish::Stay
+    }
+}
+
+/// Which key may still be held.
+#[derive(Debug, Default)]
+struct Held {
+    /// The last key, and when it gave its last sign.
+    last: Option<(Key, Instant)>,
+}
+
+/// A key, with those held beside it.
+type Key = (KeyCode, KeyModifiers);
+
+impl Held {
+    /// Takes a sign of a key, and tells whether that key was down before and not let go since.
+    fn still(&mut self, key: Key, now: Instant) -> bool {
+        let before = self.last.replace((key, now));
+        before.is_some_and(|(last, seen)| last == key && now < seen + HELD)
     }
 }
 
@@ -207,4 +275,24 @@ fn click(computer: &Computer, mouse: MouseEvent, window: Rect) {
     };
     let place = [first, column.into(), row.into()];
     computer.queue_event(event, &place.map(Into::into));
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    #[test]
+    fn a_held_key_acts_once_until_it_is_let_go() {
+        let mut held = Held::default();
+        let start = Instant::now();
+        let mut still = |key, milliseconds| {
+            let key = (KeyCode::Char(key), KeyModifiers::CONTROL);
+            held.still(key, start + Duration::from_millis(milliseconds))
+        };
+        assert!(!still('t', 0));
+        assert!(still('t', 500) && still('t', 530) && still('t', 1_200));
+        assert!(!still('r', 1_300), "another key");
+        assert!(!still('t', 1_310), "the first again");
+        assert!(!still('t', 2_100), "let go, and pressed again");
+    }
 }

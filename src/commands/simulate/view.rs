@@ -11,16 +11,16 @@ use crate::{
     simulator::{Computer, ProgramState, State, Terminal},
 };
 
-/// The keys that the view keeps for itself; all others go to the game.
-const KEYS: &str = "F1 next computer  F2 pause  F3 unload/load  F10 quit";
+/// The one key that has to be told of, however small the terminal is.
+const LEAVE: &str = "F10 quit";
 
 /// Which part of a computer's screen is to be seen, and where.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
 pub(super) struct Viewport {
     area: Rect,
-    /// The row of the computer's screen, from 0, that stands at the top: not the first where the terminal is too
-    /// low and the cursor is further down.
-    first_row: u16,
+    /// The column and row of the computer's screen, from 0, that stand at the top left: not the first ones where the
+    /// terminal is too small and the cursor is further away.
+    first: (u16, u16),
 }
 
 impl Viewport {
@@ -34,26 +34,37 @@ impl Viewport {
             height: room.min(fits(height)),
             ..window
         };
-        let (_, cursor, _) = terminal.cursor();
-        let cursor = fits(usize::try_from(cursor).unwrap_or(0).min(height));
+        let (column, row, blinks) = terminal.cursor();
+        let first = |cursor: i64, cells: usize, shown: u16| {
+            fits(usize::try_from(cursor).unwrap_or(0).min(cells)).saturating_sub(shown)
+        };
+        // Sideways only to where somebody writes: what a program draws would swing about.
+        let column = if blinks { column } else { 1 };
         Self {
             area,
-            first_row: cursor.saturating_sub(area.height),
+            first: (
+                first(column, width, area.width),
+                first(row, height, area.height),
+            ),
         }
     }
 
     /// The computer's column and row, from 1, at a place of the terminal; `None` outside its screen.
     pub(super) fn cell_at(&self, place: Position) -> Option<(u16, u16)> {
         self.area.contains(place).then(|| {
-            let column = place.x - self.area.x + 1;
-            (column, place.y - self.area.y + self.first_row + 1)
+            let (column, row) = self.first;
+            (
+                place.x - self.area.x + column + 1,
+                place.y - self.area.y + row + 1,
+            )
         })
     }
 
     /// Where in the terminal that column and row of the computer, from 1, are; `None` if they are not to be seen.
     fn place_of(&self, (column, row): (i64, i64)) -> Option<Position> {
-        let x = i64::from(self.area.x) + column - 1;
-        let y = i64::from(self.area.y) + row - 1 - i64::from(self.first_row);
+        let (first_column, first_row) = self.first;
+        let x = i64::from(self.area.x) + column - 1 - i64::from(first_column);
+        let y = i64::from(self.area.y) + row - 1 - i64::from(first_row);
         let place = Position::new(u16::try_from(x).ok()?, u16::try_from(y).ok()?);
         self.area.contains(place).then_some(place)
     }
@@ -72,12 +83,6 @@ pub(super) fn draw(frame: &mut Frame<'_>, computer: &Computer, index: usize, cou
     ) {
         draw_screen(frame, &computer.terminal());
     }
-    let status = format!(
-        " {}  {} of {count}: {}  |  {KEYS} ",
-        name(computer),
-        index + 1,
-        condition(computer)
-    );
     let line = Rect {
         y: window.bottom() - 1,
         height: 1,
@@ -88,10 +93,39 @@ pub(super) fn draw(frame: &mut Frame<'_>, computer: &Computer, index: usize, cou
     frame.buffer_mut().set_stringn(
         line.x,
         line.y,
-        text::one_line(&status),
+        status(computer, index, count, line.width.into()),
         line.width.into(),
         reversed,
     );
+}
+
+/// The status line: which computer it is and how it is, and at the right the keys that the view keeps for itself, as
+/// far as there is room. All other keys go to the game.
+fn status(computer: &Computer, index: usize, count: usize, width: usize) -> String {
+    let mut about = format!(" {}", name(computer));
+    let mut keys = String::new();
+    if count > 1 {
+        about.push_str(&format!("  {} of {count}", index + 1));
+        keys.push_str("F1 next  ");
+    }
+    about.push_str(&format!(": {}", condition(computer)));
+    let about = text::one_line(&about);
+    keys.push_str(if computer.is_paused() {
+        "F2 resume  "
+    } else {
+        "F2 pause  "
+    });
+    keys.push_str(if computer.state() == State::Unloaded {
+        "F3 load  "
+    } else {
+        "F3 unload  "
+    });
+    keys.push_str(LEAVE);
+    let length = about.chars().count();
+    let fits = |keys: &str| length + keys.len() + 3 <= width;
+    let keys = if fits(&keys) { &keys } else { LEAVE };
+    let room = width.saturating_sub(keys.len() + 3);
+    format!("{about:<room$.room$}  {keys} ")
 }
 
 fn draw_screen(frame: &mut Frame<'_>, terminal: &Terminal) {
@@ -223,20 +257,44 @@ mod tests {
         let status = |computer: &Computer| line(&picture(computer, 110, 20).0, 19);
         let on = status(&computer);
         assert!(
-            on.starts_with(" computer 12 \"done\"  1 of 3: on  |  F1 next"),
+            on.starts_with(" computer 12 \"done\"  1 of 3: on  "),
+            "{on}"
+        );
+        assert!(
+            on.ends_with("  F1 next  F2 pause  F3 unload  F10 quit "),
             "{on}"
         );
         computer.pause();
-        assert!(status(&computer).contains("paused"));
+        let paused = status(&computer);
+        assert!(
+            paused.contains(": paused ") && paused.contains("F2 resume"),
+            "{paused}"
+        );
         computer.unload();
         assert!(computer.wait_until(PATIENCE, |computer| computer.state() == State::Unloaded));
         let (picture, _) = picture(&computer, 110, 20);
-        assert!(line(&picture, 19).contains("unloaded"));
+        let unloaded = line(&picture, 19);
+        assert!(
+            unloaded.contains(": unloaded ") && unloaded.contains("F3 load "),
+            "{unloaded}"
+        );
         assert_eq!(line(&picture, 0).trim(), "");
     }
 
     #[test]
-    fn in_a_terminal_too_small_the_cursors_row_is_to_be_seen() {
+    fn how_to_leave_is_told_in_the_narrowest_terminal() {
+        let (_runtime, computer) = drawn_by("");
+        let shown = |width| line(&picture(&computer, width, 20).0, 19);
+        let about = " computer 12 \"done\"  1 of 3: on";
+        let keys = "F1 next  F2 pause  F3 unload  F10 quit";
+        assert_eq!(shown(72), format!("{about}  {keys} "));
+        assert_eq!(shown(71).trim_end(), format!("{about:<60}  F10 quit"));
+        assert_eq!(shown(40), " computer 12 \"done\"  1 of 3:   F10 quit ");
+        assert_eq!(shown(12), "   F10 quit ");
+    }
+
+    #[test]
+    fn in_a_terminal_too_small_the_cursors_place_is_to_be_seen() {
         let (_runtime, computer) = drawn_by("for n = 1, 12 do print('row ' .. n) end");
         let (picture, _) = picture(&computer, 5, 4);
         assert_eq!(line(&picture, 1), "row 1");
@@ -244,5 +302,10 @@ mod tests {
         let view = Viewport::new(Rect::new(0, 0, 5, 4), &computer.terminal());
         assert_eq!(view.cell_at(Position::new(2, 1)), Some((3, 12)));
         assert_eq!(view.cell_at(Position::new(2, 3)), None);
+        let (_runtime, computer) =
+            drawn_by("write('the end is to be seen') term.setCursorBlink(true)");
+        let (picture, cursor) = self::picture(&computer, 8, 4);
+        assert_eq!(line(&picture, 0), "be seen ");
+        assert_eq!(cursor, Position::new(7, 0));
     }
 }

@@ -1,10 +1,10 @@
 //! MCP over streamable HTTP, for clients that find a bridge running: the port, and its connections.
 
-mod admission;
+pub mod admission;
 mod body;
 mod early;
 mod outbox;
-mod routes;
+pub mod routes;
 mod sessions;
 
 use std::{
@@ -17,6 +17,7 @@ use hyper::service::service_fn;
 use hyper_util::rt::{TokioIo, TokioTimer};
 use thiserror::Error;
 use tokio::{
+    io::{AsyncRead, AsyncWrite, AsyncWriteExt},
     net::{TcpListener, TcpStream, lookup_host},
     sync::Semaphore,
     time::timeout,
@@ -28,8 +29,16 @@ use crate::{config::McpConfig, fabric::Fabric};
 use admission::Policy;
 use routes::Routes;
 
-/// The most connections at once; more wait in the system's queue.
-const MAX_CONNECTIONS: usize = 512;
+/// The most connections at once. One more is told so: many stay open for as long as their clients, so that to wait for
+/// a place could take for ever.
+const MAX_CONNECTIONS: usize = 1_024;
+
+/// What one connection too many is told.
+const FULL: &[u8] = b"HTTP/1.1 503 Service Unavailable\r\nconnection: close\r\nretry-after: 60\r\n\
+    content-type: text/plain\r\ncontent-length: 33\r\n\r\nThere are too many connections.\r\n";
+
+/// How long it may take to be told.
+const REFUSAL: Duration = Duration::from_secs(1);
 
 /// How long a connection may wait for its next request, and take to send its head.
 const HEAD_TIME: Duration = Duration::from_secs(75);
@@ -165,9 +174,10 @@ impl McpPort {
     pub async fn serve<T>(self, leave: impl Future<Output = T>) -> T {
         let connections = TaskTracker::new();
         let leaving = CancellationToken::new();
+        let places = Arc::new(Semaphore::new(MAX_CONNECTIONS));
         let left = tokio::select! {
             left = leave => left,
-            never = accept(&self.listener, &self.routes, &connections, &leaving) => match never {},
+            never = accept(&self.listener, places, &self.routes, &connections, &leaving) => match never {},
         };
         drop(self.listener);
         leaving.cancel();
@@ -183,17 +193,22 @@ impl McpPort {
 
 async fn accept(
     listener: &TcpListener,
+    places: Arc<Semaphore>,
     routes: &Routes,
     connections: &TaskTracker,
     leaving: &CancellationToken,
 ) -> Infallible {
-    let places = Arc::new(Semaphore::new(MAX_CONNECTIONS));
     loop {
-        // The semaphore is never closed.
-        let place = places.clone().acquire_owned().await;
         match listener.accept().await {
-            Ok((stream, peer)) => {
-                let connection = converse(stream, peer, routes.clone(), leaving.clone());
+            Ok((mut stream, peer)) => {
+                let Ok(place) = places.clone().try_acquire_owned() else {
+                    tracing::warn!(%peer, "a connection is refused: there are too many");
+                    connections.spawn(async move {
+                        let _ = timeout(REFUSAL, stream.write_all(FULL)).await;
+                    });
+                    continue;
+                };
+                let connection = serve(stream, peer, routes.clone(), leaving.clone());
                 connections.spawn(async move {
                     connection.await;
                     drop(place);
@@ -208,8 +223,8 @@ async fn accept(
     }
 }
 
-/// Serves one connection until it ends or, once the bridge is leaving, its request is answered.
-async fn converse(stream: TcpStream, peer: SocketAddr, routes: Routes, leaving: CancellationToken) {
+/// Sets a socket up, and serves its connection.
+async fn serve(stream: TcpStream, peer: SocketAddr, routes: Routes, leaving: CancellationToken) {
     let probes = socket2::TcpKeepalive::new()
         .with_time(KEEPALIVE_AFTER)
         .with_interval(Duration::from_secs(10));
@@ -220,6 +235,16 @@ async fn converse(stream: TcpStream, peer: SocketAddr, routes: Routes, leaving: 
     {
         tracing::debug!(%peer, %error, "a socket option can't be set");
     }
+    converse(stream, peer, routes, leaving).await;
+}
+
+/// Serves one connection, whatever carries it, until it ends or, once the bridge is leaving, its request is answered.
+pub async fn converse(
+    stream: impl AsyncRead + AsyncWrite + Unpin + Send + 'static,
+    peer: SocketAddr,
+    routes: Routes,
+    leaving: CancellationToken,
+) {
     let service = service_fn(move |request: hyper::Request<hyper::body::Incoming>| {
         let routes = routes.clone();
         async move { Ok::<_, Infallible>(routes.answer(request.map(Body::new), peer).await) }
@@ -240,5 +265,66 @@ async fn converse(stream: TcpStream, peer: SocketAddr, routes: Routes, leaving: 
     };
     if let Err(error) = ended {
         tracing::debug!(%peer, %error, "a connection ended early");
+    }
+}
+
+#[cfg(test)]
+mod tests {
+    use tokio::io::AsyncReadExt;
+
+    use super::*;
+    use crate::{
+        config::{Config, Flags},
+        tools::{Catalogue, policy::Policy},
+    };
+
+    #[tokio::test]
+    async fn one_connection_too_many_is_told_so_and_its_place_comes_free() {
+        let file = "link_host = '127.0.0.1'\nlink_port = 0\nmcp_port = 0";
+        let config =
+            Config::resolve(&Flags::default(), |_| None, "config.toml".as_ref(), file).unwrap();
+        let mcp =
+            McpConfig::resolve(&Flags::default(), |_| None, "config.toml".as_ref(), file).unwrap();
+        let fabric = Arc::new(Fabric::start(&config.link, None));
+        let server = Server::new(
+            fabric.clone(),
+            Catalogue::start(Vec::new(), Policy::default()),
+        );
+        let port = McpPort::open(&mcp, &[], server, fabric).await.unwrap();
+        let address = port.address();
+        let connections = TaskTracker::new();
+        let leaving = CancellationToken::new();
+        let places = Arc::new(Semaphore::new(1));
+        let asked = async {
+            let ask = async |stream: &mut TcpStream| {
+                let request = b"GET / HTTP/1.1\r\nhost: localhost\r\n\r\n";
+                stream.write_all(request).await.unwrap();
+                let mut status = [0; 12];
+                stream.read_exact(&mut status).await.unwrap();
+                String::from_utf8(status.to_vec()).unwrap()
+            };
+            let mut first = TcpStream::connect(address).await.unwrap();
+            assert_eq!(ask(&mut first).await, "HTTP/1.1 404");
+            let mut told = String::new();
+            let mut second = TcpStream::connect(address).await.unwrap();
+            second.read_to_string(&mut told).await.unwrap();
+            let (head, body) = told.split_once("\r\n\r\n").unwrap();
+            assert!(head.starts_with("HTTP/1.1 503 "), "{told}");
+            assert!(
+                head.contains(&format!("content-length: {}\r\n", body.len()))
+                    || head.ends_with(&format!("content-length: {}", body.len())),
+                "{told}"
+            );
+            drop(first);
+            connections.close();
+            connections.wait().await;
+            connections.reopen();
+            let mut third = TcpStream::connect(address).await.unwrap();
+            assert_eq!(ask(&mut third).await, "HTTP/1.1 404");
+        };
+        tokio::select! {
+            () = asked => {}
+            never = accept(&port.listener, places, &port.routes, &connections, &leaving) => match never {},
+        }
     }
 }

@@ -33,7 +33,7 @@ use tokio_util::sync::CancellationToken;
 
 use super::outbox::{Outbox, Place, STANDALONE, Taken, read_event_id};
 
-/// The most sessions at once. Each takes some 20 KiB.
+/// The most sessions at once. Each takes some 30 KiB.
 const MAX_SESSIONS: usize = 1_024;
 
 /// How long nobody may have used a session before it gives way to a new one when there are too many. A person may
@@ -50,7 +50,7 @@ const MAX_WAITING: usize = 64;
 const MAX_KEPT_BYTES: usize = 16 * 1024 * 1024;
 
 /// How many of them.
-const MAX_KEPT: usize = 4_096;
+const MAX_KEPT: usize = 1_024;
 
 /// How long a session may take to answer `initialize`.
 const INITIALIZE_TIME: Duration = Duration::from_secs(10);

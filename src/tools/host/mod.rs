@@ -1,7 +1,7 @@
 //! Lua handlers that run on the host: in worker processes of this binary, which can be ended at any moment.
 //!
 //! A worker serves one call at a time, in a fresh Lua state each. It has no files, no network and no processes; what a
-//! handler asks of computers goes through the bridge, as lines of JSON over the worker's pipes ([`protocol`]).
+//! handler asks of computers goes through the bridge, as lines of JSON over the worker's pipes (`protocol`).
 
 mod call;
 pub mod lua_json;
@@ -11,4 +11,4 @@ mod sandbox;
 pub mod worker;
 
 pub use call::{Code, HostHandler, Rights, values_of};
-pub use pool::Workers;
+pub use pool::{NoWorker, Worker, Workers};

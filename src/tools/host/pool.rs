@@ -88,8 +88,9 @@ impl Workers {
     /// Workers that are processes of the program that runs now. None is started yet.
     pub fn new() -> Arc<Self> {
         // On Linux this is the very program, whatever has taken its place in its folder since.
-        let program = if cfg!(target_os = "linux") {
-            Ok(PathBuf::from("/proc/self/exe"))
+        let itself = PathBuf::from("/proc/self/exe");
+        let program = if cfg!(target_os = "linux") && itself.exists() {
+            Ok(itself)
         } else {
             std::env::current_exe()
         };

@@ -4,10 +4,12 @@
 //! with the seeds in `corpus` and with inputs of their own.
 
 pub mod agent_json;
+mod bridge;
 pub mod config;
 pub mod link_frames;
 pub mod link_http;
 pub mod link_session;
+pub mod mcp_http;
 pub mod parts;
 pub mod stdin_lines;
 mod websocket;
