@@ -194,7 +194,9 @@ await check('a server that is killed is answered for, and comes back', async () 
 });
 
 await check('the client heard nothing that it could not read', () => {
-  assert.deepEqual(complaints, []);
+  // But for the last step that came with its answer: see above.
+  const late = /progress notification for an unknown token.*"progress":4,"total":4/;
+  assert.deepEqual(complaints.filter(({ message }) => !late.test(message)), []);
 });
 
 await client.close();
