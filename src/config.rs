@@ -35,6 +35,8 @@ pub struct Config {
     pub probe_timeout: Duration,
     /// Which tools there are.
     pub tools: ToolsConfig,
+    /// Whether the MCP servers that are configured on this machine are managed and offered.
+    pub upstream: bool,
 }
 
 /// Settings of tools.
@@ -185,6 +187,8 @@ pub struct Flags {
     pub link_names: Option<String>,
     /// `--probe-timeout-ms`
     pub probe_timeout_ms: Option<String>,
+    /// `--upstream`
+    pub upstream: Option<String>,
     /// `--mcp-host`
     pub mcp_host: Option<String>,
     /// `--mcp-port`
@@ -225,6 +229,11 @@ const PROBE_TIMEOUT: Setting = Setting {
     key: "probe_timeout_ms",
 };
 
+const UPSTREAM: Setting = Setting {
+    flag: "--upstream",
+    variable: "MCP_UPSTREAM",
+    key: "upstream",
+};
 const MCP_HOST: Setting = Setting {
     flag: "--mcp-host",
     variable: "MCP_HOST",
@@ -256,12 +265,13 @@ const READ_ONLY: Setting = Setting {
     key: "read_only",
 };
 
-const SETTINGS: [&Setting; 11] = [
+const SETTINGS: [&Setting; 12] = [
     &LINK_HOST,
     &LINK_PORT,
     &LINK_TOKEN,
     &LINK_NAMES,
     &PROBE_TIMEOUT,
+    &UPSTREAM,
     &TOOLS,
     &TOOLSETS,
     &READ_ONLY,
@@ -334,6 +344,14 @@ impl Config {
             None => Duration::from_secs(2),
         };
         let tools = tools(&sources, flags)?;
+        let upstream = match sources.pick(&UPSTREAM, &flags.upstream) {
+            Some(given) => match given.value.trim() {
+                "on" => true,
+                "off" => false,
+                _ => return Err(given.refused("on or off")),
+            },
+            None => true,
+        };
         Ok(Self {
             link: LinkConfig {
                 host,
@@ -343,6 +361,7 @@ impl Config {
             },
             probe_timeout,
             tools,
+            upstream,
         })
     }
 }
@@ -556,6 +575,15 @@ mod tests {
     fn what_others_mean_by_a_variable_of_mcp_keeps_no_client_from_its_bridge() {
         let variables = [("MCP_PORT", "auto"), ("MCP_TOKEN", "two words")];
         resolve(Flags::default(), &variables, "").unwrap();
+    }
+
+    #[test]
+    fn the_servers_of_others_are_on_or_off() {
+        let of = |file| resolve(Flags::default(), &[], file);
+        assert!(of("").unwrap().upstream && of("upstream = \"on\"").unwrap().upstream);
+        assert!(!of("upstream = \"off\"").unwrap().upstream);
+        let error = of("upstream = \"yes\"").unwrap_err().to_string();
+        assert!(error.contains("must be on or off"), "{error}");
     }
 
     #[test]

@@ -2,8 +2,8 @@
 //!
 //! One process is both ends of the host side: an MCP server over standard input and output or HTTP ([`mcp`]), and the
 //! link port that in-game agents connect to ([`link`]). Between them stand the [`tools`] that a client calls and the
-//! [`fabric`] that says which computers exist and asks one something. Dependencies point one way: `mcp` → `tools` →
-//! `fabric` → `link`.
+//! [`fabric`] that says which computers exist and asks one something. Beside them are MCP servers of others that
+//! the bridge is a client of ([`upstream`]). Dependencies point one way: `mcp` → `tools` → `fabric` → `link`.
 
 #![warn(missing_docs, clippy::expect_used, clippy::unwrap_used)]
 
@@ -16,3 +16,4 @@ pub mod logging;
 pub mod mcp;
 pub mod simulator;
 pub mod tools;
+pub mod upstream;

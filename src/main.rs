@@ -65,6 +65,54 @@ enum Command {
         #[arg(short = 'n', long, default_value_t = 40)]
         lines: usize,
     },
+
+    /// Show or restart the MCP servers that running bridges manage
+    Upstream {
+        #[command(subcommand)]
+        what: Upstream,
+    },
+
+    /// Allow the MCP servers that this folder configures, or changed tools of one server
+    Trust {
+        /// Accept the definitions of this server's tools as they are now
+        #[arg(long, value_name = "NAME")]
+        server: Option<String>,
+
+        /// Say yes without being asked
+        #[arg(long)]
+        yes: bool,
+    },
+
+    /// Run a program and leave nothing of it behind; the bridge starts servers through it
+    #[cfg(unix)]
+    #[command(hide = true)]
+    Hold {
+        /// The program and its arguments
+        #[arg(trailing_var_arg = true, allow_hyphen_values = true, required = true)]
+        command: Vec<std::ffi::OsString>,
+    },
+}
+
+#[derive(Subcommand)]
+enum Upstream {
+    /// Show every server: its state, since when, its tools, its last error
+    List,
+
+    /// Stop a server and start it anew, in every bridge that manages it
+    Restart {
+        /// Its name
+        name: String,
+    },
+
+    /// Show what a server last wrote to standard error
+    Logs {
+        /// Its name
+        name: String,
+
+        /// How many lines
+        #[arg(short = 'n', long, default_value_t = 40)]
+        lines: usize,
+    },
 }
 
 #[derive(Subcommand)]
@@ -223,6 +271,10 @@ struct Settings {
     #[arg(long, value_name = "MS")]
     probe_timeout_ms: Option<String>,
 
+    /// Whether to manage the MCP servers configured on this machine and offer their tools: on or off [env: MCP_UPSTREAM] [default: on]
+    #[arg(long, value_name = "ON_OFF")]
+    upstream: Option<String>,
+
     #[command(flatten)]
     tools: ToolSettings,
 }
@@ -235,6 +287,7 @@ impl From<Settings> for Flags {
             link_token: settings.link_token,
             link_names: settings.link_names,
             probe_timeout_ms: settings.probe_timeout_ms,
+            upstream: settings.upstream,
             ..settings.tools.into()
         }
     }
@@ -292,5 +345,16 @@ fn main() -> ExitCode {
         Some(Command::Simulate(line)) => commands::simulate::run(&line.into()),
         Some(Command::Status { settings }) => commands::status::run(&settings.into(), &folders),
         Some(Command::Logs { lines }) => commands::logs::run(&folders, lines),
+        Some(Command::Upstream { what }) => match what {
+            Upstream::List => commands::upstream::list(&folders),
+            Upstream::Restart { name } => commands::upstream::restart(&folders, &name),
+            Upstream::Logs { name, lines } => commands::upstream::logs(&folders, &name, lines),
+        },
+        Some(Command::Trust { server, yes }) => match server {
+            Some(server) => commands::trust::server(&folders, &server, yes),
+            None => commands::trust::project(&folders, yes),
+        },
+        #[cfg(unix)]
+        Some(Command::Hold { command }) => commands::hold::run(&command),
     }
 }

@@ -165,7 +165,7 @@ fn every_example_is_shown_as_it_is_or_linked_to() {
         );
         shown.insert(name);
     }
-    assert_eq!(shown.len(), 7, "{shown:?}");
+    assert_eq!(shown.len(), 8, "{shown:?}");
     for file in files(&root().join("examples")) {
         let name = file
             .strip_prefix(root())

@@ -2,6 +2,8 @@
 
 pub mod console;
 pub mod demo;
+#[cfg(unix)]
+pub mod hold;
 mod limits;
 pub mod logs;
 pub mod serve;
@@ -11,3 +13,5 @@ mod startup;
 pub mod status;
 pub mod stdio;
 pub mod tools;
+pub mod trust;
+pub mod upstream;

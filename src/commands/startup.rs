@@ -12,6 +12,7 @@ use crate::{
     logging::{self, LogError},
     mcp::server::Server,
     tools,
+    upstream::{self, Upstream},
 };
 
 /// The exit code for settings that can't be used.
@@ -104,15 +105,32 @@ fn block_on(
             "started"
         );
         let fabric = Arc::new(Fabric::start(&config.link, Some(&folders.shared)));
-        let server = Server::new(fabric.clone(), tools::start(config, Vec::new()));
-        serve(Bridge {
+        let upstream = upstream(config, folders);
+        let catalogue = tools::start(config, vec![tools::upstream::source(&upstream)]);
+        let server = Server::new(fabric.clone(), catalogue).with_upstream(upstream.clone());
+        let why = serve(Bridge {
             fabric,
             server,
             signals,
         })
-        .await
+        .await;
+        upstream.leave().await;
+        why
     })?;
     // Dropping the runtime would wait for a read of a terminal or a file that nobody ends.
     runtime.shutdown_background();
     Ok(why)
+}
+
+/// The MCP servers that are configured where this process runs, unless that is switched off.
+fn upstream(config: &Config, folders: &Folders) -> Upstream {
+    if !config.upstream {
+        return Upstream::off();
+    }
+    Upstream::new(upstream::Settings {
+        folder: std::env::current_dir().unwrap_or_default(),
+        config: folders.config.clone(),
+        state: folders.shared.clone(),
+        own_port: None,
+    })
 }

@@ -19,7 +19,7 @@ use tokio::{
 use crate::tools::{Catalogue, Snapshot, catalogue::Revisions};
 
 /// How long a burst of changes may last that is told of once.
-const BURST: Duration = Duration::from_millis(150);
+pub const BURST: Duration = Duration::from_millis(150);
 
 /// How long a client may take to read a notification; one that takes longer is not told any more.
 const TELL_TIME: Duration = Duration::from_secs(5);

@@ -8,6 +8,7 @@ mod incoming;
 mod listener;
 pub mod server;
 pub mod stdio;
+mod upstream;
 
 use rmcp::ServiceExt;
 use tokio_util::sync::CancellationToken;

@@ -21,7 +21,6 @@ use rmcp::{
     },
     service::{NotificationContext, RequestContext, SubscriptionContext},
 };
-use serde_json::json;
 
 use super::{
     changes::{List, Session},
@@ -30,6 +29,7 @@ use super::{
 use crate::{
     fabric::Fabric,
     tools::{self, Catalogue, Context, Level, catalogue::Found, manifest::Shown},
+    upstream::Upstream,
 };
 
 /// What a client's model is told about the server as a whole.
@@ -74,6 +74,8 @@ const REMOVED_METHODS: [&str; 5] = [
 pub struct Server {
     fabric: Arc<Fabric>,
     catalogue: Arc<Catalogue>,
+    /// The MCP servers that are managed. Their tools are in the catalogue.
+    pub(super) upstream: Upstream,
     session: Arc<Session>,
     /// The least level of log messages that the client wants, in the era with `initialize`.
     level: Arc<Mutex<Level>>,
@@ -87,12 +89,19 @@ impl Server {
             level: Arc::new(Mutex::new(DEFAULT_LEVEL)),
             fabric,
             catalogue,
+            upstream: Upstream::off(),
         }
+    }
+
+    /// The same, that also offers the prompts and resources of these servers.
+    pub fn with_upstream(mut self, upstream: Upstream) -> Self {
+        self.upstream = upstream;
+        self
     }
 
     /// The same for another client, which has seen and asked for nothing yet.
     pub fn for_another(&self) -> Self {
-        Self::new(self.fabric.clone(), self.catalogue.clone())
+        Self::new(self.fabric.clone(), self.catalogue.clone()).with_upstream(self.upstream.clone())
     }
 
     /// Whoever sent a request.
@@ -166,22 +175,30 @@ impl ServerHandler for Server {
     }
 
     async fn on_initialized(&self, context: NotificationContext<RoleServer>) {
+        let client = context.peer.peer_info();
+        self.upstream.begin(
+            client
+                .as_deref()
+                .map_or("", |client| &client.client_info.name),
+        );
         // What is still being read is no change for a client that has not seen anything yet.
         let snapshot = self.catalogue.ready().await;
+        self.upstream_tells(&context.peer);
         self.session.tell(context.peer, snapshot);
     }
 
     async fn list_tools(
         &self,
         _: Option<PaginatedRequestParams>,
-        _: RequestContext<RoleServer>,
+        context: RequestContext<RoleServer>,
     ) -> Result<ListToolsResult, ErrorData> {
+        let client = self.upstream_client(&context).await;
         let snapshot = self.catalogue.ready().await;
         self.session.fetched(List::Tools, snapshot.revisions);
+        let mut tools = snapshot.definitions().to_vec();
+        tools.retain(|tool| !self.upstream.hides(&client, &tool.name));
         // One page: several clients never ask for a second one.
-        Ok(ListToolsResult::with_all_items(
-            snapshot.definitions().to_vec(),
-        ))
+        Ok(ListToolsResult::with_all_items(tools))
     }
 
     fn get_tool(&self, name: &str) -> Option<Tool> {
@@ -196,6 +213,17 @@ impl ServerHandler for Server {
         request: CallToolRequestParams,
         context: RequestContext<RoleServer>,
     ) -> Result<CallToolResponse, ErrorData> {
+        let client = self.upstream_client(&context).await;
+        let unknown = || {
+            let message = format!("Unknown tool: {}", request.name);
+            Err(ErrorData::invalid_params(message, None))
+        };
+        if self.upstream.hides(&client, &request.name) {
+            return unknown();
+        }
+        if let Some(reason) = self.upstream.withheld(&request.name) {
+            return Ok(tools::failure(reason).into());
+        }
         let mut snapshot = self.catalogue.now();
         if matches!(snapshot.find(&request.name), Found::Nothing) {
             // It may be among those that are still being read.
@@ -206,12 +234,7 @@ impl ServerHandler for Server {
             Found::Refused(why) => {
                 return Ok(tools::failure(format!("{} is refused: {why}.", request.name)).into());
             }
-            Found::Nothing => {
-                return Err(ErrorData::invalid_params(
-                    format!("Unknown tool: {}", request.name),
-                    None,
-                ));
-            }
+            Found::Nothing => return unknown(),
         };
         let listener = self.waiting(&context);
         let call = tool.call(
@@ -227,13 +250,14 @@ impl ServerHandler for Server {
     async fn list_prompts(
         &self,
         _: Option<PaginatedRequestParams>,
-        _: RequestContext<RoleServer>,
+        context: RequestContext<RoleServer>,
     ) -> Result<ListPromptsResult, ErrorData> {
+        let client = self.upstream_client(&context).await;
         let snapshot = self.catalogue.ready().await;
         self.session.fetched(List::Prompts, snapshot.revisions);
-        Ok(ListPromptsResult::with_all_items(
-            snapshot.prompts().cloned().collect(),
-        ))
+        let mut prompts: Vec<_> = snapshot.prompts().cloned().collect();
+        prompts.extend(self.upstream.prompts(&client));
+        Ok(ListPromptsResult::with_all_items(prompts))
     }
 
     async fn get_prompt(
@@ -245,10 +269,7 @@ impl ServerHandler for Server {
         let name = &request.name;
         let prompt = snapshot.prompt(name).filter(|prompt| !prompt.is_template);
         let Some(prompt) = prompt else {
-            return Err(ErrorData::invalid_params(
-                format!("Unknown prompt: {name}"),
-                None,
-            ));
+            return self.upstream_prompt(request, &context).await;
         };
         let arguments: JsonObject = request.arguments.unwrap_or_default();
         if let Some(missing) = prompt.missing(&arguments) {
@@ -269,8 +290,9 @@ impl ServerHandler for Server {
     async fn list_resources(
         &self,
         _: Option<PaginatedRequestParams>,
-        _: RequestContext<RoleServer>,
+        context: RequestContext<RoleServer>,
     ) -> Result<ListResourcesResult, ErrorData> {
+        let client = self.upstream_client(&context).await;
         let snapshot = self.catalogue.ready().await;
         self.session.fetched(List::Resources, snapshot.revisions);
         let shown = snapshot
@@ -279,14 +301,17 @@ impl ServerHandler for Server {
                 Shown::One(one) => Some(one.clone()),
                 Shown::Template(_) => None,
             });
-        Ok(ListResourcesResult::with_all_items(shown.collect()))
+        let mut resources: Vec<_> = shown.collect();
+        resources.extend(self.upstream.resources(&client));
+        Ok(ListResourcesResult::with_all_items(resources))
     }
 
     async fn list_resource_templates(
         &self,
         _: Option<PaginatedRequestParams>,
-        _: RequestContext<RoleServer>,
+        context: RequestContext<RoleServer>,
     ) -> Result<ListResourceTemplatesResult, ErrorData> {
+        let client = self.upstream_client(&context).await;
         let snapshot = self.catalogue.ready().await;
         self.session.fetched(List::Resources, snapshot.revisions);
         let shown = snapshot
@@ -295,7 +320,9 @@ impl ServerHandler for Server {
                 Shown::One(_) => None,
                 Shown::Template(template) => Some(template.clone()),
             });
-        Ok(ListResourceTemplatesResult::with_all_items(shown.collect()))
+        let mut templates: Vec<_> = shown.collect();
+        templates.extend(self.upstream.templates(&client));
+        Ok(ListResourceTemplatesResult::with_all_items(templates))
     }
 
     async fn read_resource(
@@ -306,10 +333,7 @@ impl ServerHandler for Server {
         let snapshot = self.catalogue.ready().await;
         let uri = &request.uri;
         let Some((resource, names)) = snapshot.resource(uri) else {
-            return Err(ErrorData::resource_not_found(
-                format!("Unknown resource: {uri}"),
-                Some(json!({ "uri": uri })),
-            ));
+            return self.upstream_resource(request, &context).await;
         };
         let listener = self.waiting(&context);
         let call = resource.read(self.at_hand(&listener), uri, names);
@@ -423,7 +447,7 @@ impl ServerHandler for Server {
 
 /// The largest answer that is sent, in bytes of JSON: clients made with the TypeScript SDK end the session at a line
 /// of 10 MiB.
-const MAX_ANSWER: usize = 9 * 1024 * 1024;
+pub(super) const MAX_ANSWER: usize = 9 * 1024 * 1024;
 
 /// The result, or a clear error if it is larger than what clients take.
 fn bounded(tool: &str, result: CallToolResult) -> CallToolResult {

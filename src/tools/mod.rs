@@ -23,6 +23,8 @@ mod outcome;
 pub mod policy;
 pub mod prompt;
 pub mod resource;
+pub mod upstream;
+pub mod upstream_status;
 mod validation;
 pub mod watch;
 mod wording;

@@ -8,6 +8,7 @@ pub mod computer;
 pub mod proxy;
 pub mod registries;
 pub mod served;
+pub mod servers;
 pub mod tools;
 
 use std::{future::Future, net::SocketAddr, time::Duration};

@@ -67,7 +67,7 @@ pub async fn node_clients() -> &'static NodeClients {
     static CLIENTS: OnceCell<Result<NodeClients, String>> = OnceCell::const_new();
     let clients = CLIENTS
         .get_or_init(async || {
-            let folder = install_node_clients().await?;
+            let folder = from_npm(&sources()).await?;
             let node = node_in(&folder).await?;
             Ok(NodeClients { folder, node })
         })
@@ -77,8 +77,9 @@ pub async fn node_clients() -> &'static NodeClients {
         .unwrap_or_else(|problem| panic!("{problem}"))
 }
 
-async fn install_node_clients() -> Result<PathBuf, String> {
-    let pins = ["package.json", "package-lock.json"].map(|name| sources().join(name));
+/// The folder whose `node_modules` holds what the `package.json` and `package-lock.json` in the folder `pins` name.
+pub async fn from_npm(pins: &Path) -> Result<PathBuf, String> {
+    let pins = ["package.json", "package-lock.json"].map(|name| pins.join(name));
     let mut key = String::new();
     for pin in &pins {
         key += &fs::read_to_string(pin).await.map_err(told(pin))?;
@@ -122,17 +123,20 @@ async fn node_in(folder: &Path) -> Result<PathBuf, String> {
 /// A Python that has the SDK; installs it unless that was done before.
 pub async fn python_with_sdk() -> &'static Path {
     static SDK: OnceCell<Result<PathBuf, String>> = OnceCell::const_new();
-    let python = SDK.get_or_init(install_python_sdk).await;
+    let requirements = sources().join("requirements.txt");
+    let python = SDK
+        .get_or_init(async || from_pypi(&requirements).await)
+        .await;
     python
         .as_ref()
         .unwrap_or_else(|problem| panic!("{problem}"))
 }
 
-async fn install_python_sdk() -> Result<PathBuf, String> {
-    let requirements = sources().join("requirements.txt");
-    let pins = fs::read_to_string(&requirements)
+/// The Python of an environment that holds what the file `requirements` names.
+pub async fn from_pypi(requirements: &Path) -> Result<PathBuf, String> {
+    let pins = fs::read_to_string(requirements)
         .await
-        .map_err(told(&requirements))?;
+        .map_err(told(requirements))?;
     let mut python = Command::new(PYTHON);
     python.args([
         "-c",
@@ -148,8 +152,8 @@ async fn install_python_sdk() -> Result<PathBuf, String> {
         pip.args(["-m", "pip", "install", "--quiet", "--no-input"])
             .args(["--disable-pip-version-check", "--only-binary", ":all:"])
             .arg("--requirement")
-            .arg(&requirements);
-        printed(pip, "pip could not install the official Python SDK.")
+            .arg(requirements);
+        printed(pip, "pip could not install the pinned packages.")
             .await
             .map(drop)
     })

@@ -17,7 +17,7 @@ fn any_value() -> impl Strategy<Value = String> {
 /// A line of a configuration file.
 fn any_line() -> impl Strategy<Value = String> {
     let key = prop_oneof![
-        9 => proptest::sample::select(vec!["link_host", "link_port", "link_token", "link_names", "probe_timeout_ms"])
+        9 => proptest::sample::select(vec!["link_host", "link_port", "link_token", "link_names", "probe_timeout_ms", "upstream"])
             .prop_map(str::to_owned),
         1 => "[a-z_.\"]{0,8}",
     ];
@@ -47,7 +47,7 @@ proptest! {
 
     #[test]
     fn any_flags_and_variables_are_refused_or_within_bounds(
-        values in proptest::collection::vec(prop_oneof![Just(String::new()), any_value()], 6),
+        values in proptest::collection::vec(prop_oneof![Just(String::new()), any_value()], 7),
     ) {
         config::check(format!("\0{}", values.join("\0")).as_bytes());
     }

@@ -33,6 +33,7 @@ pub fn check(data: &[u8]) {
     flags.tools.extend(given());
     flags.toolsets = given();
     flags.read_only = given().is_some();
+    flags.upstream = given();
     let variable = |_: &str| in_environment.clone();
     match Config::resolve(&flags, variable, Path::new("config.toml"), file) {
         Ok(config) => check_bounds(&config),

@@ -1,0 +1,166 @@
+//! `upstream-status`: how the managed MCP servers are, in words.
+
+use std::{sync::Arc, time::SystemTime};
+
+use rmcp::model::{CallToolResult, JsonObject, Tool as Definition};
+use serde_json::json;
+
+use super::{annotations, failure, text, wording::time_between};
+use crate::{
+    fabric::one_line,
+    upstream::status::{Report, Row},
+};
+
+/// The tool's name.
+pub const NAME: &str = "upstream-status";
+
+/// What a client is shown of it.
+pub fn definition() -> Definition {
+    Definition::new(
+        NAME,
+        "Show the MCP servers behind tools named `server__tool`: state, process, number of tools, the last error with \
+         what the server wrote, and tools that are withheld.",
+        Arc::new(no_arguments()),
+    )
+    .with_title("State of the MCP servers")
+    .with_annotations(annotations(true, false, true, false))
+}
+
+fn no_arguments() -> JsonObject {
+    let schema = [
+        ("type", json!("object")),
+        ("properties", json!({})),
+        ("additionalProperties", json!(false)),
+    ];
+    schema
+        .map(|(key, value)| (key.to_owned(), value))
+        .into_iter()
+        .collect()
+}
+
+/// The tool's answer.
+pub fn call(report: Option<Report>) -> CallToolResult {
+    match report {
+        Some(report) => text(in_words(&report, SystemTime::now())),
+        None => failure("The management of MCP servers is switched off (`--upstream off`)."),
+    }
+}
+
+/// A report for a person or a model: a line for each server, and what belongs to it below.
+pub fn in_words(report: &Report, now: SystemTime) -> String {
+    let mut lines = Vec::new();
+    for row in &report.servers {
+        lines.push(line(row, now));
+        for word in &row.last_words {
+            lines.push(format!("    stderr: {}", one_line(word)));
+        }
+        for (tool, reason) in &row.withheld {
+            lines.push(format!(
+                "    withheld: {}: {}",
+                one_line(tool),
+                one_line(reason)
+            ));
+        }
+        if let Some((count, last)) = &row.rubbish {
+            let lines_are = if *count == 1 {
+                "line that is no message"
+            } else {
+                "lines that are no messages"
+            };
+            lines.push(format!(
+                "    printed {count} {lines_are}, the last: {}",
+                one_line(last)
+            ));
+        }
+    }
+    if report.servers.is_empty() {
+        lines.push("No servers are configured.".to_owned());
+    }
+    for note in &report.notes {
+        lines.push(format!("Note: {}", one_line(note)));
+    }
+    lines.join("\n")
+}
+
+/// `everything: connected for 3 min, pid 71, 13 tools`.
+fn line(row: &Row, now: SystemTime) -> String {
+    let mut line = one_line(&row.name).into_owned();
+    if row.id != row.name {
+        line.push_str(&format!(" (as {})", row.id));
+    }
+    line.push_str(&format!(": {}", row.state));
+    if row.state != "disabled" {
+        line.push_str(&format!(" for {}", time_between(row.since, now)));
+    }
+    if let Some(pid) = row.pid {
+        line.push_str(&format!(", pid {pid}"));
+    }
+    match row.tools {
+        Some(1) => line.push_str(", 1 tool"),
+        Some(count) => line.push_str(&format!(", {count} tools")),
+        None if row.state != "disabled" => line.push_str(", never listed"),
+        None => {}
+    }
+    if let Some(error) = &row.error {
+        line.push_str(&format!("; it {}", one_line(error)));
+    }
+    if let Some(retry) = row.retry_at {
+        let seconds = retry.duration_since(now).unwrap_or_default().as_secs();
+        line.push_str(&format!("; started again in {} s", seconds + 1));
+    }
+    line
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+    use std::time::Duration;
+
+    #[test]
+    fn every_server_has_its_line_and_nothing_in_it_can_look_like_another() {
+        let now = SystemTime::UNIX_EPOCH + Duration::from_secs(1_000);
+        let row = Row {
+            name: "a".into(),
+            id: "a".into(),
+            state: "connected".into(),
+            since: now - Duration::from_secs(180),
+            pid: Some(71),
+            tools: Some(13),
+            file: "mcp.json".into(),
+            error: None,
+            last_words: Vec::new(),
+            retry_at: None,
+            withheld: vec![("t\nb: connected".into(), "why".into())],
+            rubbish: Some((2, "Hello\u{1b}".into())),
+            restarts: 0,
+        };
+        let failed = Row {
+            name: "b c".into(),
+            id: "b-c-123456".into(),
+            state: "failed".into(),
+            pid: None,
+            tools: None,
+            error: Some("ended (exit code 3)".into()),
+            last_words: vec!["oops".into()],
+            retry_at: Some(now + Duration::from_millis(3_500)),
+            withheld: Vec::new(),
+            rubbish: None,
+            ..row.clone()
+        };
+        let report = Report {
+            pid: 1,
+            folder: "/".into(),
+            servers: vec![row, failed],
+            notes: vec!["x is shadowed by y".into()],
+        };
+        assert_eq!(
+            in_words(&report, now),
+            "a: connected for 3 min, pid 71, 13 tools\n    \
+                 withheld: t\\nb: connected: why\n    \
+                 printed 2 lines that are no messages, the last: Hello\\u{1b}\n\
+             b c (as b-c-123456): failed for 3 min, never listed; it ended (exit code 3); started again in 4 s\n    \
+                 stderr: oops\n\
+             Note: x is shadowed by y"
+        );
+    }
+}

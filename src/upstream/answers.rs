@@ -1,0 +1,179 @@
+//! Answers of servers, made into answers of ours: unharmed, but for what would no longer be true under our names.
+
+use rmcp::{
+    ErrorData,
+    model::{
+        CallToolResult, ContentBlock, GetPromptResult, ReadResourceResult, ResourceContents,
+        ResultType, ServerResult,
+    },
+};
+use serde_json::Value;
+
+use super::{names, server::Trouble};
+
+/// The answer to a tool call. Whatever goes wrong is a result too, one that the model can act on.
+pub fn call(server_id: &str, answer: Result<ServerResult, Trouble>) -> CallToolResult {
+    let mut result = match answer {
+        Ok(ServerResult::CallToolResult(result)) => result,
+        Ok(ServerResult::CustomResult(result)) => lenient(result.0),
+        Ok(ServerResult::EmptyResult(_) | ServerResult::TaskAckResult(_)) => {
+            CallToolResult::default()
+        }
+        Ok(ServerResult::InputRequiredResult(_)) => failure(
+            "The server wants to ask the user something first, which can't be passed on."
+                .to_owned(),
+        ),
+        Ok(ServerResult::CreateTaskResult(_)) => failure(
+            "The server made a task of the call, which can't be followed from here.".to_owned(),
+        ),
+        Ok(_) => failure("The server's answer is not one to a tool call.".to_owned()),
+        Err(trouble) => failure(trouble.to_string()),
+    };
+    // Older servers leave it out, and newer clients miss it then.
+    result.result_type = Some(ResultType::COMPLETE);
+    for block in &mut result.content {
+        if let ContentBlock::ResourceLink(link) = block {
+            link.uri = public_link(server_id, &link.uri);
+        }
+    }
+    result
+}
+
+/// The answer to a prompt.
+///
+/// # Errors
+/// The server's own error, or why there is no answer.
+pub fn prompt(answer: Result<ServerResult, Trouble>) -> Result<GetPromptResult, ErrorData> {
+    match answer.map_err(told)? {
+        ServerResult::GetPromptResult(mut result) => {
+            result.result_type = Some(ResultType::COMPLETE);
+            Ok(result)
+        }
+        _ => Err(ErrorData::internal_error(
+            "The server's answer is not one to a prompt.",
+            None,
+        )),
+    }
+}
+
+/// The answer to the reading of a resource, under the URI that it was asked by.
+///
+/// # Errors
+/// As [`prompt`].
+pub fn resource(
+    server_id: &str,
+    answer: Result<ServerResult, Trouble>,
+) -> Result<ReadResourceResult, ErrorData> {
+    match answer.map_err(told)? {
+        ServerResult::ReadResourceResult(mut result) => {
+            result.result_type = Some(ResultType::COMPLETE);
+            let scheme = names::scheme(server_id);
+            for contents in &mut result.contents {
+                if let ResourceContents::TextResourceContents { uri, .. }
+                | ResourceContents::BlobResourceContents { uri, .. } = contents
+                {
+                    *uri = format!("{scheme}{uri}");
+                }
+            }
+            Ok(result)
+        }
+        _ => Err(ErrorData::internal_error(
+            "The server's answer is not one to the reading of a resource.",
+            None,
+        )),
+    }
+}
+
+fn told(trouble: Trouble) -> ErrorData {
+    match trouble {
+        Trouble::Refused(error) => error,
+        Trouble::Failed(why) => ErrorData::internal_error(why, None),
+    }
+}
+
+/// A link to a resource, so that it is read through us; one to the web is left to the client.
+fn public_link(server_id: &str, uri: &str) -> String {
+    if uri.starts_with("http://") || uri.starts_with("https://") {
+        return uri.to_owned();
+    }
+    format!("{}{uri}", names::scheme(server_id))
+}
+
+/// A result with blocks that this protocol library does not know: those become text.
+fn lenient(result: Value) -> CallToolResult {
+    let Some(blocks) = result.get("content").and_then(Value::as_array) else {
+        return failure(format!(
+            "The server's answer is not one to a tool call: {}",
+            shortened(&result)
+        ));
+    };
+    let content = blocks
+        .iter()
+        .map(|block| {
+            serde_json::from_value(block.clone())
+                .unwrap_or_else(|_| ContentBlock::text(block.to_string()))
+        })
+        .collect();
+    let mut read = CallToolResult::success(content);
+    read.is_error = result.get("isError").and_then(Value::as_bool);
+    read.structured_content = result.get("structuredContent").cloned();
+    read
+}
+
+fn shortened(value: &Value) -> String {
+    value.to_string().chars().take(500).collect()
+}
+
+fn failure(text: String) -> CallToolResult {
+    CallToolResult::error(vec![ContentBlock::text(text)])
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+    use serde_json::json;
+
+    fn answered(result: Value) -> Value {
+        let result: ServerResult = serde_json::from_value(result).unwrap();
+        serde_json::to_value(call("docs", Ok(result))).unwrap()
+    }
+
+    #[test]
+    fn content_of_every_kind_passes_unharmed() {
+        let content = json!([
+            {"type": "text", "text": "é", "annotations": {"audience": ["user"], "priority": 0.5}, "_meta": {"a": 1}},
+            {"type": "image", "data": "AAAA", "mimeType": "image/png"},
+            {"type": "audio", "data": "AAAA", "mimeType": "audio/wav"},
+            {"type": "resource", "resource": {"uri": "file:///a", "mimeType": "text/plain", "text": "x"}},
+        ]);
+        let result = json!({"content": content, "structuredContent": {"n": 1.5}, "isError": true, "_meta": {"b": 2}});
+        let mut expected = result.clone();
+        expected["resultType"] = json!("complete");
+        assert_eq!(answered(result), expected);
+    }
+
+    #[test]
+    fn a_link_leads_through_us_unless_it_is_to_the_web() {
+        for (uri, public) in [
+            ("file:///a", "docs+file:///a"),
+            ("https://example.org/", "https://example.org/"),
+        ] {
+            let link = json!({"type": "resource_link", "uri": uri, "name": "n"});
+            assert_eq!(
+                answered(json!({"content": [link]}))["content"][0]["uri"],
+                public
+            );
+        }
+    }
+
+    #[test]
+    fn what_is_not_known_is_told_in_text() {
+        let odd = answered(
+            json!({"content": [{"type": "video", "url": "x"}, {"type": "text", "text": "t"}]}),
+        );
+        assert_eq!(odd["content"][0]["text"], r#"{"type":"video","url":"x"}"#);
+        assert_eq!(odd["content"][1]["text"], "t");
+        assert_eq!(answered(json!({"odd": 1}))["isError"], true);
+        assert_eq!(answered(json!({}))["content"], json!([]));
+    }
+}

@@ -1,0 +1,333 @@
+//! What some client refuses in a tool's definition: repaired where nothing is lost by it, else the tool is withheld.
+//!
+//! One bad schema can break every tool of a client's session, so none is passed on unseen. The rules are those of
+//! MCP clients and of the model providers behind them.
+
+use std::sync::Arc;
+
+use rmcp::model::{JsonObject, Tool};
+use serde_json::{Map, Value, json};
+
+/// How deep a schema may be nested.
+const DEEPEST: usize = 32;
+
+/// The largest definition that is passed on, in bytes of JSON: about ten times the largest of well-known servers.
+const LARGEST: usize = 64 * 1024;
+
+/// Keys that combine schemas. At the root of a tool's schema they break a client's whole session.
+const COMBINATIONS: [&str; 4] = ["oneOf", "anyOf", "allOf", "not"];
+
+/// Keys whose value is one schema.
+const ONE_SCHEMA: [&str; 10] = [
+    "items",
+    "contains",
+    "not",
+    "if",
+    "then",
+    "else",
+    "propertyNames",
+    "additionalItems",
+    "unevaluatedItems",
+    "contentSchema",
+];
+
+/// Keys whose value is a list of schemas.
+const SCHEMA_LISTS: [&str; 4] = ["oneOf", "anyOf", "allOf", "prefixItems"];
+
+/// Keys whose value is an object of schemas.
+const SCHEMA_MAPS: [&str; 5] = [
+    "properties",
+    "patternProperties",
+    "$defs",
+    "definitions",
+    "dependentSchemas",
+];
+
+/// The tool as clients take it, or why it is withheld.
+///
+/// # Errors
+/// What is wrong with it and can't be repaired.
+pub fn checked(tool: &Tool) -> Result<Tool, String> {
+    let mut tool = tool.clone();
+    let schema =
+        repaired(&tool.input_schema).map_err(|problem| format!("its input schema {problem}"))?;
+    tool.input_schema = Arc::new(schema);
+    // Clients check answers against it, and many refuse forms that are right. It only helps programs, so nothing but
+    // the right form is worth the risk.
+    tool.output_schema = tool
+        .output_schema
+        .and_then(|schema| repaired(&schema).ok())
+        .map(Arc::new);
+    let size = serde_json::to_vec(&tool).map_or(usize::MAX, |json| json.len());
+    if size > LARGEST {
+        return Err(format!(
+            "its definition is {size} bytes long; {LARGEST} are passed on at most"
+        ));
+    }
+    Ok(tool)
+}
+
+fn repaired(schema: &JsonObject) -> Result<JsonObject, String> {
+    let mut schema = schema.clone();
+    // Clients refuse every dialect but their own, and read the schema in that anyway.
+    schema.remove("$schema");
+    match schema.get("type") {
+        Some(Value::String(kind)) if kind == "object" => {}
+        None if COMBINATIONS.iter().all(|key| !schema.contains_key(*key))
+            && !schema.contains_key("$ref") =>
+        {
+            schema.insert("type".to_owned(), json!("object"));
+        }
+        None => return Err("is not of the type `object`".to_owned()),
+        Some(other) => return Err(format!("is of the type {other}, not `object`")),
+    }
+    if let Some(key) = COMBINATIONS.iter().find(|key| schema.contains_key(**key)) {
+        return Err(format!("has `{key}` at its root"));
+    }
+    repair(&mut schema, 0)?;
+    Ok(schema)
+}
+
+/// Repairs one schema and all in it.
+fn repair(schema: &mut JsonObject, depth: usize) -> Result<(), String> {
+    if depth > DEEPEST {
+        return Err(format!("is nested more than {DEEPEST} deep"));
+    }
+    if let Some(Value::String(target)) = schema.get("$ref")
+        && !target.starts_with('#')
+    {
+        return Err(format!("refers to `{target}`, outside of itself"));
+    }
+    if let Some(Value::Array(required)) = schema.get("required")
+        && required.is_empty()
+    {
+        schema.remove("required");
+    }
+    if let Some(Value::Object(properties)) = schema.get("properties")
+        && let Some(name) = properties.keys().find(|name| !is_property_name(name))
+    {
+        return Err(format!(
+            "has an argument `{name}`; names of 1 to 64 letters, digits, `_`, `-` and `.` are taken"
+        ));
+    }
+    split_types(schema);
+    if schema.get("type") == Some(&json!("array")) && !schema.contains_key("prefixItems") {
+        schema.entry("items").or_insert_with(|| json!({}));
+    }
+    for key in ONE_SCHEMA {
+        if let Some(inner) = schema.get_mut(key) {
+            repair_value(inner, depth)?;
+        }
+    }
+    for key in SCHEMA_LISTS {
+        if let Some(Value::Array(list)) = schema.get_mut(key) {
+            for inner in list {
+                repair_value(inner, depth)?;
+            }
+        }
+    }
+    for key in SCHEMA_MAPS {
+        if let Some(Value::Object(map)) = schema.get_mut(key) {
+            for inner in map.values_mut() {
+                repair_value(inner, depth)?;
+            }
+        }
+    }
+    // True and false stay here, where every client knows them.
+    for key in ["additionalProperties", "unevaluatedProperties"] {
+        if let Some(Value::Object(inner)) = schema.get_mut(key) {
+            repair(inner, depth + 1)?;
+        }
+    }
+    Ok(())
+}
+
+fn repair_value(schema: &mut Value, depth: usize) -> Result<(), String> {
+    match schema {
+        Value::Object(fields) => repair(fields, depth + 1),
+        // The older form of a list of schemas, as `items` of a tuple.
+        Value::Array(list) => list
+            .iter_mut()
+            .try_for_each(|inner| repair_value(inner, depth + 1)),
+        Value::Bool(true) => {
+            *schema = json!({});
+            Ok(())
+        }
+        Value::Bool(false) => {
+            *schema = json!({ "not": {} });
+            Ok(())
+        }
+        other => Err(format!("has {other} where a schema belongs")),
+    }
+}
+
+/// `"type": ["string", "null"]` says the same as an `anyOf` of the two, which clients take.
+fn split_types(schema: &mut JsonObject) {
+    let Some(Value::Array(types)) = schema.get("type") else {
+        return;
+    };
+    let types = types.clone();
+    if let [only] = types.as_slice() {
+        schema.insert("type".to_owned(), only.clone());
+        return;
+    }
+    let choices = Value::Array(
+        types
+            .into_iter()
+            .map(|kind| {
+                let mut choice = Map::from_iter([("type".to_owned(), kind.clone())]);
+                if kind == "array" {
+                    choice.insert(
+                        "items".to_owned(),
+                        schema.get("items").cloned().unwrap_or_else(|| json!({})),
+                    );
+                }
+                Value::Object(choice)
+            })
+            .collect(),
+    );
+    schema.remove("type");
+    if schema.contains_key("anyOf") {
+        let all = schema.entry("allOf").or_insert_with(|| json!([]));
+        if let Value::Array(all) = all {
+            all.push(json!({ "anyOf": choices }));
+        }
+    } else {
+        schema.insert("anyOf".to_owned(), choices);
+    }
+}
+
+/// As model providers take them.
+fn is_property_name(name: &str) -> bool {
+    (1..=64).contains(&name.len())
+        && name
+            .chars()
+            .all(|c| c.is_ascii_alphanumeric() || matches!(c, '_' | '-' | '.'))
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    fn tool(input: Value, output: Option<Value>) -> Tool {
+        let object = |value| Arc::new(serde_json::from_value::<JsonObject>(value).unwrap());
+        let tool = Tool::new("t", "A tool.", object(input));
+        match output {
+            Some(schema) => tool.with_raw_output_schema(object(schema)),
+            None => tool,
+        }
+    }
+
+    fn input(schema: Value) -> Result<Value, String> {
+        checked(&tool(schema, None)).map(|tool| Value::Object((*tool.input_schema).clone()))
+    }
+
+    #[test]
+    fn a_good_schema_passes_unchanged() {
+        let good = json!({
+            "type": "object",
+            "properties": {
+                "a": { "type": "string", "enum": ["x"] },
+                "b": { "type": "array", "items": { "$ref": "#/$defs/c" } },
+                "d": { "anyOf": [{ "type": "integer" }, { "type": "null" }] },
+            },
+            "required": ["a"],
+            "additionalProperties": false,
+            "$defs": { "c": { "type": "object" } },
+        });
+        assert_eq!(input(good.clone()), Ok(good));
+    }
+
+    #[test]
+    fn what_can_be_said_otherwise_is_repaired() {
+        for (schema, expected) in [
+            (json!({}), json!({"type": "object"})),
+            (
+                json!({"$schema": "http://json-schema.org/draft-07/schema#", "type": "object", "required": []}),
+                json!({"type": "object"}),
+            ),
+            (
+                json!({"type": "object", "properties": {"a": {"type": ["string", "null"], "minLength": 1}}}),
+                json!({"type": "object", "properties": {"a": {
+                    "anyOf": [{"type": "string"}, {"type": "null"}], "minLength": 1,
+                }}}),
+            ),
+            (
+                json!({"type": "object", "properties": {"a": {"type": ["string"]}, "b": true, "c": {"type": "array"}}}),
+                json!({"type": "object", "properties": {"a": {"type": "string"}, "b": {}, "c": {"type": "array", "items": {}}}}),
+            ),
+            (
+                json!({"type": "object", "additionalProperties": {"type": "array", "items": true}}),
+                json!({"type": "object", "additionalProperties": {"type": "array", "items": {}}}),
+            ),
+            (
+                json!({"type": "object", "properties": {"a": {"type": ["string", "array"], "anyOf": [{"minLength": 1}]}}}),
+                json!({"type": "object", "properties": {"a": {
+                    "anyOf": [{"minLength": 1}],
+                    "allOf": [{"anyOf": [{"type": "string"}, {"type": "array", "items": {}}]}],
+                }}}),
+            ),
+        ] {
+            assert_eq!(input(schema.clone()), Ok(expected), "{schema}");
+        }
+    }
+
+    #[test]
+    fn what_breaks_a_client_is_withheld_with_the_reason() {
+        let mut deep = json!({});
+        for _ in 0..40 {
+            deep = json!({ "type": "array", "items": deep });
+        }
+        for (schema, reason) in [
+            (json!({"type": "string"}), "type \"string\""),
+            (
+                json!({"type": "object", "oneOf": [{"required": ["a"]}]}),
+                "`oneOf` at its root",
+            ),
+            (
+                json!({"anyOf": [{"type": "object"}]}),
+                "not of the type `object`",
+            ),
+            (
+                json!({"type": "object", "properties": {"a": {"$ref": "https://example.org/s"}}}),
+                "outside of itself",
+            ),
+            (
+                json!({"type": "object", "properties": {"$filter": {}}}),
+                "`$filter`",
+            ),
+            (json!({"type": "object", "properties": {"a": 7}}), "has 7"),
+            (
+                json!({"type": "object", "properties": {"a": deep}}),
+                "nested",
+            ),
+            (
+                json!({"type": "object", "description": "x".repeat(70_000)}),
+                "bytes long",
+            ),
+        ] {
+            let problem = input(schema.clone()).unwrap_err();
+            assert!(problem.contains(reason), "{schema}: {problem}");
+        }
+    }
+
+    #[test]
+    fn an_output_schema_that_clients_refuse_is_dropped_and_a_good_one_stays() {
+        let good = json!({"type": "object", "properties": {"a": {"type": "integer"}}});
+        let object = json!({"type": "object"});
+        let output = |schema: Value| {
+            checked(&tool(object.clone(), Some(schema)))
+                .unwrap()
+                .output_schema
+                .map(|schema| Value::Object((*schema).clone()))
+        };
+        assert_eq!(output(good.clone()), Some(good));
+        for bad in [
+            json!({"type": "array"}),
+            json!({"type": "object", "anyOf": [{}]}),
+            json!({"$ref": "#/$defs/a"}),
+        ] {
+            assert_eq!(output(bad), None);
+        }
+    }
+}

@@ -1,0 +1,230 @@
+//! All that the servers offer, under public names: what a client is shown, and what each name leads to.
+
+use std::{
+    collections::{BTreeMap, BTreeSet},
+    sync::Arc,
+};
+
+use rmcp::model::{Prompt, Resource, ResourceTemplate, Tool};
+
+use super::{entry::Origin, lint, names, offers::Offers, server};
+
+/// One server, as far as it counts for the listing.
+#[derive(Debug, Clone)]
+pub struct View {
+    /// Its id, which public names begin with.
+    pub id: String,
+    /// Its name, as the user wrote it.
+    pub name: String,
+    /// Whose configuration it is of.
+    pub origin: Origin,
+    /// The only tools that are offered, by the server's own names; none means all.
+    pub allowed: Option<BTreeSet<String>>,
+    /// Whether what it offers is shown now. What is not shown can still be called by who knows it.
+    pub shown: bool,
+    /// What it offers.
+    pub offers: Arc<Offers>,
+    /// Tools whose definition is not the accepted one.
+    pub changed: Arc<BTreeSet<String>>,
+}
+
+/// What public names lead to. Two listings that are equal look the same to a client.
+#[derive(Debug, Clone, Default, PartialEq)]
+pub struct Listing {
+    /// Tools by public name.
+    pub tools: BTreeMap<String, Listed<Tool>>,
+    /// Prompts by public name.
+    pub prompts: BTreeMap<String, Listed<Prompt>>,
+    /// Resources by public URI.
+    pub resources: BTreeMap<String, Listed<Resource>>,
+    /// Resource templates by public URI.
+    pub templates: BTreeMap<String, Listed<ResourceTemplate>>,
+    /// Servers by what stands before the public URIs of their resources.
+    pub schemes: BTreeMap<String, (String, Origin)>,
+    /// How many tools of each server (by name) are offered.
+    pub counts: BTreeMap<String, usize>,
+}
+
+/// One thing with a public name.
+#[derive(Debug, Clone, PartialEq)]
+pub struct Listed<T> {
+    /// The server's id.
+    pub server: String,
+    /// Whose configuration the server is of.
+    pub origin: Origin,
+    /// What the server itself calls it.
+    pub own_name: String,
+    /// It, under its public name; or why it is withheld.
+    pub shown: Result<T, String>,
+    /// Whether it is shown now.
+    pub listed: bool,
+}
+
+impl Listing {
+    /// The listing of these servers.
+    pub fn of(views: &[View]) -> Self {
+        let mut listing = Self::default();
+        for view in views {
+            listing.add(view);
+        }
+        listing
+    }
+
+    fn add(&mut self, view: &View) {
+        let mut count = 0;
+        for tool in &view.offers.tools {
+            let own_name = tool.name.as_ref();
+            if view
+                .allowed
+                .as_ref()
+                .is_some_and(|allowed| !allowed.contains(own_name))
+            {
+                continue;
+            }
+            let name = free_name(&self.tools, &view.id, own_name);
+            let shown = shown_tool(view, tool, &name);
+            count += usize::from(shown.is_ok());
+            self.tools.insert(name, listed(view, own_name, shown));
+        }
+        self.counts.insert(view.name.clone(), count);
+        for prompt in &view.offers.prompts {
+            let name = free_name(&self.prompts, &view.id, &prompt.name);
+            let mut shown = prompt.clone();
+            shown.name = name.clone();
+            self.prompts
+                .insert(name, listed(view, &prompt.name, Ok(shown)));
+        }
+        let scheme = names::scheme(&view.id);
+        for resource in &view.offers.resources {
+            let mut shown = resource.clone();
+            shown.uri = format!("{scheme}{}", resource.uri);
+            self.resources
+                .insert(shown.uri.clone(), listed(view, &resource.uri, Ok(shown)));
+        }
+        for template in &view.offers.templates {
+            let mut shown = template.clone();
+            shown.uri_template = format!("{scheme}{}", template.uri_template);
+            self.templates.insert(
+                shown.uri_template.clone(),
+                listed(view, &template.uri_template, Ok(shown)),
+            );
+        }
+        self.schemes.insert(scheme, (view.id.clone(), view.origin));
+    }
+
+    /// The server's id and its own URI that this public URI stands for. Any URI may be read, not only listed ones: most
+    /// come of templates, or of links in answers.
+    pub fn resource<'a>(&self, uri: &'a str) -> Option<(&str, Origin, &'a str)> {
+        let end = uri.find('+')? + 1;
+        let (server, origin) = self.schemes.get(&uri[..end])?;
+        Some((server, *origin, &uri[end..]))
+    }
+}
+
+fn listed<T>(view: &View, own_name: &str, shown: Result<T, String>) -> Listed<T> {
+    Listed {
+        server: view.id.clone(),
+        origin: view.origin,
+        own_name: own_name.to_owned(),
+        shown,
+        listed: view.shown,
+    }
+}
+
+/// The public name, with a hash if it is already another's.
+fn free_name<T>(taken: &BTreeMap<String, T>, server: &str, own_name: &str) -> String {
+    let name = names::public(server, own_name);
+    if taken.contains_key(&name) {
+        names::hashed(server, own_name)
+    } else {
+        name
+    }
+}
+
+fn shown_tool(view: &View, tool: &Tool, name: &str) -> Result<Tool, String> {
+    if view.changed.contains(tool.name.as_ref()) {
+        return Err(server::has_changed(&view.name));
+    }
+    let mut shown = lint::checked(tool)?;
+    shown.name = name.to_owned().into();
+    Ok(shown)
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+    use serde_json::json;
+
+    fn view(id: &str, offers: serde_json::Value) -> View {
+        View {
+            id: id.to_owned(),
+            name: id.to_owned(),
+            origin: Origin::User,
+            allowed: None,
+            shown: true,
+            offers: Arc::new(serde_json::from_value(offers).unwrap()),
+            changed: Arc::default(),
+        }
+    }
+
+    fn tool(name: &str) -> serde_json::Value {
+        json!({"name": name, "inputSchema": {"type": "object"}})
+    }
+
+    #[test]
+    fn every_tool_has_a_public_name_of_its_own_that_leads_back_to_it() {
+        let everything = json!({"tools": [tool("a"), tool("b.c"), tool("b/c"), tool("a")]});
+        let listing = Listing::of(&[view("one", everything.clone()), view("two", everything)]);
+        assert_eq!(listing.tools.len(), 8);
+        for (name, listed) in &listing.tools {
+            assert_eq!(listed.shown.as_ref().unwrap().name.as_ref(), name);
+            assert!(name.starts_with(&format!("{}__", listed.server)));
+            assert!(["a", "b.c", "b/c"].contains(&listed.own_name.as_str()));
+        }
+        assert_eq!(listing.tools["one__a"].own_name, "a");
+        assert_eq!(listing.counts["two"], 4);
+    }
+
+    #[test]
+    fn what_is_withheld_is_known_with_its_reason_and_not_counted() {
+        let mut view = view(
+            "x",
+            json!({"tools": [tool("good"), tool("new"), {"name": "bad", "inputSchema": {"type": "string"}}, tool("other")]}),
+        );
+        view.changed = Arc::new(["new".to_owned()].into());
+        view.allowed = Some(["good", "new", "bad"].map(str::to_owned).into());
+        let listing = Listing::of(&[view]);
+        let reason = |name: &str| listing.tools[name].shown.clone().unwrap_err();
+        assert!(reason("x__new").contains("mcp-bridge trust --server x"));
+        assert!(reason("x__bad").contains("input schema"));
+        assert_eq!((listing.tools.len(), listing.counts["x"]), (3, 1));
+    }
+
+    #[test]
+    fn prompts_and_resources_stand_under_the_same_prefix() {
+        let offers = json!({
+            "prompts": [{"name": "p"}],
+            "resources": [{"uri": "file:///a+b", "name": "f"}],
+            "templates": [{"uriTemplate": "x://{id}", "name": "t"}],
+        });
+        let listing = Listing::of(&[view("docs", offers)]);
+        assert_eq!(
+            listing.prompts["docs__p"].shown.as_ref().unwrap().name,
+            "docs__p"
+        );
+        assert!(listing.resources.contains_key("docs+file:///a+b"));
+        assert!(listing.templates.contains_key("docs+x://{id}"));
+        assert_eq!(
+            listing.resource("docs+file:///a+b"),
+            Some(("docs", Origin::User, "file:///a+b"))
+        );
+        assert_eq!(
+            listing.resource("docs+x://7"),
+            Some(("docs", Origin::User, "x://7"))
+        );
+        assert_eq!(
+            (listing.resource("other+x://7"), listing.resource("x://7")),
+            (None, None)
+        );
+    }
+}

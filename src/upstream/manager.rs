@@ -1,0 +1,432 @@
+//! The servers of one bridge: which there are, what they offer together, and what becomes of both.
+
+mod report;
+
+pub use report::{notes, why_disabled};
+
+use std::{
+    collections::{BTreeSet, HashMap},
+    fs,
+    path::PathBuf,
+    sync::{
+        Arc, Mutex, MutexGuard, PoisonError,
+        atomic::{AtomicBool, Ordering},
+    },
+    time::{Duration, SystemTime},
+};
+
+use tokio::{
+    sync::{Notify, Semaphore, watch},
+    time::{Instant, sleep, sleep_until},
+};
+use tokio_util::{sync::CancellationToken, task::TaskTracker};
+
+use super::{
+    Settings, is_for, is_opencode,
+    listing::{Listing, View},
+    requests::{Inbox, Request},
+    server::{Phase, Place, Server},
+    sources::{self, Resolution},
+    status::{HEARTBEAT, Report, StatusFile},
+    trust,
+};
+
+/// How long a session must last before servers are started for it that nobody has called: clients start short-lived
+/// processes to look at a server.
+const PROBE_TIME: Duration = Duration::from_millis(500);
+
+/// How many servers are started at once to see what they offer.
+const STARTS_AT_ONCE: usize = 2;
+
+/// How often the state folder is looked at for requests, and the configuration for changes.
+const LOOK: Duration = Duration::from_secs(1);
+
+/// The same, where nothing is configured.
+const RARE_LOOK: Duration = Duration::from_secs(10);
+
+/// The servers of one bridge.
+pub struct Manager {
+    settings: Settings,
+    /// What is configured, and the servers that come of it.
+    servers: Mutex<Servers>,
+    listing: watch::Sender<Arc<Listing>>,
+    ready: watch::Sender<bool>,
+    /// The kinds of clients that were served: whether each is opencode.
+    clients: Mutex<BTreeSet<bool>>,
+    begun: AtomicBool,
+    /// Told of every change in a server.
+    news: Arc<Notify>,
+    /// Told of a client that was not there before.
+    new_client: Notify,
+    /// All tasks.
+    tasks: TaskTracker,
+    /// Cancelled when the bridge leaves.
+    leaving: CancellationToken,
+}
+
+#[derive(Default)]
+struct Servers {
+    all: Vec<Arc<Server>>,
+    resolution: Resolution,
+    /// Whether the project's file, if there is one, may be used.
+    trusted: bool,
+}
+
+/// What is configured at one moment, as read by [`look`].
+struct Look {
+    stamps: Stamps,
+    resolution: Resolution,
+    trusted: bool,
+}
+
+/// By what a change of the configuration files is seen: their times and sizes.
+type Stamps = Vec<Option<(SystemTime, u64)>>;
+
+impl Manager {
+    /// A manager that has not begun.
+    pub fn new(settings: Settings) -> Self {
+        Self {
+            settings,
+            servers: Mutex::default(),
+            listing: watch::Sender::default(),
+            ready: watch::Sender::new(false),
+            clients: Mutex::default(),
+            begun: AtomicBool::new(false),
+            news: Arc::default(),
+            new_client: Notify::new(),
+            tasks: TaskTracker::new(),
+            leaving: CancellationToken::new(),
+        }
+    }
+
+    /// See [`super::Upstream::begin`].
+    pub fn begin(self: &Arc<Self>, client: &str) {
+        let is_new = self
+            .clients
+            .lock()
+            .unwrap_or_else(PoisonError::into_inner)
+            .insert(is_opencode(client));
+        if is_new {
+            self.new_client.notify_one();
+        }
+        if !self.begun.swap(true, Ordering::AcqRel) {
+            let manager = self.clone();
+            self.tasks.spawn(async move {
+                let leaving = manager.leaving.clone();
+                tokio::select! {
+                    () = manager.manage() => {}
+                    () = leaving.cancelled() => {}
+                }
+            });
+        }
+    }
+
+    /// Waits until the configuration was read.
+    pub async fn ready(&self) {
+        let _ = self.ready.subscribe().wait_for(|ready| *ready).await;
+    }
+
+    /// Whether anything is configured at all.
+    pub fn is_used(&self) -> bool {
+        let servers = self.lock();
+        let found = &servers.resolution;
+        !(found.servers.is_empty() && found.problems.is_empty() && found.shadowed.is_empty())
+    }
+
+    /// What the servers offer together.
+    pub fn listing(&self) -> Arc<Listing> {
+        self.listing.borrow().clone()
+    }
+
+    /// The listing, to be followed.
+    pub fn watch(&self) -> watch::Receiver<Arc<Listing>> {
+        self.listing.subscribe()
+    }
+
+    /// The server with this id.
+    pub fn server(&self, id: &str) -> Option<Arc<Server>> {
+        self.lock()
+            .all
+            .iter()
+            .find(|server| server.id == id)
+            .cloned()
+    }
+
+    /// Stops everything, and waits for it.
+    pub async fn leave(&self) {
+        self.leaving.cancel();
+        for server in &self.lock().all {
+            server.leave();
+        }
+        self.tasks.close();
+        self.tasks.wait().await;
+    }
+
+    async fn manage(self: &Arc<Self>) {
+        let mut stamps = Stamps::new();
+        let first = self.look().await;
+        self.adopt(first, &mut stamps);
+        self.rebuild();
+        self.ready.send_replace(true);
+
+        let lister = self.clone();
+        self.tasks
+            .spawn(self.leaving.clone().run_until_cancelled_owned(async move {
+                lister.list_the_unknown().await;
+            }));
+        let mut inbox = Some(Inbox::new(&self.settings.state));
+        let status = StatusFile::new(&self.settings.state);
+        let mut told = None;
+        self.tell(&status, &mut told);
+        let mut beat = Instant::now();
+        let mut looked = Instant::now();
+        loop {
+            let next_look = looked + if self.is_used() { LOOK } else { RARE_LOOK };
+            tokio::select! {
+                () = self.news.notified() => {
+                    self.rebuild();
+                    self.tell(&status, &mut told);
+                }
+                () = sleep_until(next_look) => {
+                    looked = Instant::now();
+                    let (requests, now) = self.peek(&mut inbox).await;
+                    let changed = now.is_some_and(|now| now != stamps);
+                    if changed || requests.contains(&Request::Reload) {
+                        let look = self.look().await;
+                        self.adopt(look, &mut stamps);
+                        self.news.notify_one();
+                        self.new_client.notify_one();
+                    }
+                    for request in requests {
+                        if let Request::Restart { server } = request {
+                            self.restart(&server);
+                        }
+                    }
+                    if beat.elapsed() >= HEARTBEAT {
+                        beat = Instant::now();
+                        status.beat();
+                    }
+                }
+            }
+        }
+    }
+
+    fn restart(&self, name: &str) {
+        for server in self
+            .lock()
+            .all
+            .iter()
+            .filter(|server| server.entry.name == name)
+        {
+            server.restart();
+        }
+    }
+
+    /// What was asked for since the last time, and the files' stamps. On a thread of its own: a folder may be on a
+    /// network that hangs.
+    async fn peek(&self, inbox: &mut Option<Inbox>) -> (Vec<Request>, Option<Stamps>) {
+        let Some(mut taken) = inbox.take() else {
+            return Default::default();
+        };
+        let settings = self.settings.clone();
+        let peek = tokio::task::spawn_blocking(move || {
+            let requests = taken.take();
+            (taken, requests, stamps(&settings))
+        });
+        match peek.await {
+            Ok((given_back, requests, stamps)) => {
+                *inbox = Some(given_back);
+                (requests, Some(stamps))
+            }
+            Err(_) => Default::default(),
+        }
+    }
+
+    /// Reads what is configured now.
+    async fn look(&self) -> Option<Look> {
+        let settings = self.settings.clone();
+        let look = tokio::task::spawn_blocking(move || {
+            // Before the files, so that a change in between is seen the next time.
+            let stamps = stamps(&settings);
+            let sources = sources::read(&settings.folder, settings.config.as_deref());
+            let resolution = sources::resolve(&sources, settings.own_port);
+            let trusted = resolution
+                .project
+                .as_ref()
+                .is_none_or(|file| trust::is_trusted(&settings.state, file));
+            Look {
+                stamps,
+                resolution,
+                trusted,
+            }
+        });
+        look.await.ok()
+    }
+
+    /// Makes the servers those that are configured. One whose entry stayed the same goes on.
+    fn adopt(self: &Arc<Self>, look: Option<Look>, stamps: &mut Stamps) {
+        let Some(look) = look else {
+            return;
+        };
+        *stamps = look.stamps;
+        let place = Place {
+            folder: self.settings.folder.clone(),
+            state: self.settings.state.clone(),
+        };
+        let mut servers = self.lock();
+        for problem in &look.resolution.problems {
+            tracing::warn!(file = %problem.file.display(), "{}", problem.text);
+        }
+        let mut before: HashMap<String, Arc<Server>> = std::mem::take(&mut servers.all)
+            .into_iter()
+            .map(|server| (server.entry.name.clone(), server))
+            .collect();
+        for entry in look.resolution.in_force(look.trusted) {
+            let disabled = why_disabled(entry, look.trusted);
+            let same = before.get(&entry.name).is_some_and(|server| {
+                let state = server.state();
+                let was_disabled = (state.phase == Phase::Disabled)
+                    .then_some(state.error)
+                    .flatten();
+                server.entry == *entry && was_disabled == disabled
+            });
+            if same && let Some(server) = before.remove(&entry.name) {
+                server.judge_again();
+                servers.all.push(server);
+                continue;
+            }
+            let (server, keeper) =
+                Server::new(entry.clone(), disabled, place.clone(), self.news.clone());
+            self.tasks.spawn(keeper);
+            servers.all.push(server);
+        }
+        for gone in before.values() {
+            gone.leave();
+        }
+        servers.trusted = look.trusted;
+        servers.resolution = look.resolution;
+    }
+
+    /// Starts servers of which is not known what they offer, some at a time, once a client stays.
+    async fn list_the_unknown(self: Arc<Self>) {
+        let at_once = Arc::new(Semaphore::new(STARTS_AT_ONCE));
+        sleep(PROBE_TIME).await;
+        loop {
+            let clients = self
+                .clients
+                .lock()
+                .unwrap_or_else(PoisonError::into_inner)
+                .clone();
+            let unknown: Vec<_> = self
+                .lock()
+                .all
+                .iter()
+                .filter(|server| {
+                    let state = server.state();
+                    state.phase == Phase::Stopped
+                        && state.offers.is_none()
+                        && clients
+                            .iter()
+                            .any(|&opencode| is_for(opencode, server.entry.origin))
+                })
+                .cloned()
+                .collect();
+            for server in unknown {
+                let at_once = at_once.clone();
+                self.tasks
+                    .spawn(self.leaving.clone().run_until_cancelled_owned(async move {
+                        if let Ok(_start) = at_once.acquire().await {
+                            server.start().await;
+                        }
+                    }));
+            }
+            self.new_client.notified().await;
+        }
+    }
+
+    /// Puts together anew what the servers offer.
+    fn rebuild(&self) {
+        let listing = Listing::of(&self.views());
+        self.listing.send_if_modified(|now| {
+            let changed = **now != listing;
+            if changed {
+                *now = Arc::new(listing);
+            }
+            changed
+        });
+    }
+
+    fn views(&self) -> Vec<View> {
+        self.lock()
+            .all
+            .iter()
+            .filter_map(|server| {
+                let state = server.state();
+                (state.phase != Phase::Disabled).then(|| View {
+                    id: server.id.clone(),
+                    name: server.entry.name.clone(),
+                    origin: server.entry.origin,
+                    allowed: server.entry.tools.clone(),
+                    shown: server.is_shown(),
+                    offers: state.offers.unwrap_or_default(),
+                    changed: state.changed,
+                })
+            })
+            .collect()
+    }
+
+    /// Writes the status file, if there is something to tell that was not told.
+    fn tell(&self, file: &StatusFile, told: &mut Option<Report>) {
+        if !self.is_used() {
+            return;
+        }
+        let report = self.report();
+        if told.as_ref() == Some(&report) {
+            return;
+        }
+        if let Err(error) = file.write(&report) {
+            tracing::debug!(%error, "the state of the servers can't be written down");
+        }
+        *told = Some(report);
+    }
+
+    /// How the servers are.
+    pub fn report(&self) -> Report {
+        // What is told here must hold for the next question too.
+        self.rebuild();
+        let listing = self.listing();
+        let servers = self.lock();
+        Report {
+            pid: std::process::id(),
+            folder: self.settings.folder.clone(),
+            servers: servers
+                .all
+                .iter()
+                .map(|server| report::row(server, &listing))
+                .collect(),
+            notes: notes(&servers.resolution, servers.trusted),
+        }
+    }
+
+    fn lock(&self) -> MutexGuard<'_, Servers> {
+        // The list is never left half changed.
+        self.servers.lock().unwrap_or_else(PoisonError::into_inner)
+    }
+}
+
+fn stamps(settings: &Settings) -> Stamps {
+    paths(settings)
+        .iter()
+        .map(|path| {
+            let facts = fs::metadata(path).ok()?;
+            Some((facts.modified().ok()?, facts.len()))
+        })
+        .collect()
+}
+
+fn paths(settings: &Settings) -> Vec<PathBuf> {
+    sources::places(&settings.folder, settings.config.as_deref())
+        .into_iter()
+        .map(|(_, path)| path)
+        .collect()
+}

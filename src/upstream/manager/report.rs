@@ -1,0 +1,132 @@
+//! What a manager tells of its servers and of their configuration.
+
+use std::time::SystemTime;
+
+use tokio::time::Instant;
+
+use crate::upstream::{
+    entry::Entry, listing::Listing, server::Server, sources::Resolution, status::Row,
+};
+
+/// Why a server must not be started, if so; in words that follow its name.
+pub fn why_disabled(entry: &Entry, trusted: bool) -> Option<String> {
+    if !entry.enabled {
+        return Some(format!("is switched off in {}", entry.file.display()));
+    }
+    if entry.origin.is_project() && !trusted {
+        return Some(format!(
+            "comes with the project and is not trusted: look at {} and allow it with `mcp-bridge trust`, run in that \
+             folder",
+            entry.file.display()
+        ));
+    }
+    None
+}
+
+/// What there is to know of a configuration besides its servers.
+pub fn notes(found: &Resolution, trusted: bool) -> Vec<String> {
+    let mut notes = Vec::new();
+    for problem in &found.problems {
+        notes.push(format!("{}: {}", problem.file.display(), problem.text));
+    }
+    if let (Some(project), false) = (&found.project, trusted) {
+        notes.push(format!(
+            "{} is not trusted, so nothing in it is started: look at it, and allow it with `mcp-bridge trust`, run in \
+             that folder",
+            project.path.display()
+        ));
+    }
+    for shadowed in &found.shadowed {
+        let (file, by) = (shadowed.file.display(), shadowed.by.display());
+        notes.push(match &shadowed.server {
+            Some(server) => format!(
+                "the server `{server}` of {file} is shadowed by the one of that name in {by}"
+            ),
+            None => format!("{file} is shadowed by {by}"),
+        });
+    }
+    for name in &found.itself {
+        notes.push(format!(
+            "the server `{name}` is this bridge, so it is left out"
+        ));
+    }
+    notes
+}
+
+pub fn row(server: &Server, listing: &Listing) -> Row {
+    let state = server.state();
+    let withheld = listing
+        .tools
+        .values()
+        .filter(|listed| listed.server == server.id)
+        .filter_map(|listed| {
+            Some((
+                listed.own_name.clone(),
+                listed.shown.as_ref().err()?.clone(),
+            ))
+        });
+    let unreadable = state
+        .offers
+        .iter()
+        .flat_map(|offers| offers.unreadable.clone());
+    let session = state.session.as_ref();
+    Row {
+        name: server.entry.name.clone(),
+        id: server.id.clone(),
+        state: state.phase.name().to_owned(),
+        since: state.since,
+        pid: session
+            .and_then(|session| session.process.as_ref())
+            .map(|process| process.pid),
+        tools: state
+            .offers
+            .as_ref()
+            .map(|_| listing.counts.get(&server.entry.name).copied().unwrap_or(0)),
+        file: server.entry.file.clone(),
+        error: state.error,
+        last_words: state.last_words,
+        retry_at: state
+            .retry
+            .map(|retry| SystemTime::now() + retry.saturating_duration_since(Instant::now())),
+        withheld: withheld.chain(unreadable).collect(),
+        rubbish: session
+            .map(|session| (session.rubbish.lines(), session.rubbish.last()))
+            .filter(|(lines, _)| *lines > 0),
+        restarts: state.restarts,
+    }
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+    use crate::upstream::{
+        entry::Origin,
+        sources::{self, Content, Source},
+    };
+
+    fn resolved(text: &str) -> Resolution {
+        let source = |origin, path: &str, text: &str| Source {
+            origin,
+            path: path.into(),
+            content: Content::Text(text.to_owned()),
+        };
+        sources::resolve(&[source(Origin::Bridge, "project/mcp.json", text)], None)
+    }
+
+    #[test]
+    fn what_is_not_trusted_or_switched_off_is_disabled_with_the_reason() {
+        let found = resolved(
+            r#"{"mcpServers": {"a": {"command": "a"}, "b": {"command": "b", "enabled": false}}}"#,
+        );
+        let why = |at: usize, trusted| why_disabled(&found.servers[at], trusted);
+        assert_eq!(why(0, true), None);
+        assert!(why(0, false).unwrap().contains("mcp-bridge trust"));
+        assert!(
+            why(1, true)
+                .unwrap()
+                .contains("switched off in project/mcp.json")
+        );
+        assert!(notes(&found, false)[0].contains("is not trusted"));
+        assert_eq!(notes(&found, true), Vec::<String>::new());
+    }
+}

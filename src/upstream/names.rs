@@ -1,0 +1,176 @@
+//! Public names: what a client calls a server's things by.
+//!
+//! A tool or prompt is `<serverId>__<name>`, a resource `<serverId>+<uri>`. Names from elsewhere may hold anything:
+//! what clients refuse is replaced, and then a hash of the exact original keeps the name apart from others and the same
+//! from day to day. Names are resolved through the map that they were made for (see `listing`), never by taking apart.
+
+use super::store;
+
+/// The longest public name: clients put a prefix of their own before it, and 64 is the limit of some.
+pub const LONGEST: usize = 47;
+
+/// The longest server id; the rest is for the tool.
+const LONGEST_SERVER: usize = 20;
+
+/// What stands between a server's id and a tool's name.
+const SEPARATOR: &str = "__";
+
+/// How many hexadecimal digits tell two names apart that would be the same.
+const HASH: usize = 6;
+
+/// A server's id, made of its name.
+pub fn server_id(name: &str) -> String {
+    let mut id = sanitised(name, '-');
+    // The separator must not stand in it, or at its edges: `a__b` and `c` would be `a` and `b__c`.
+    while id.contains(SEPARATOR) {
+        id = id.replace(SEPARATOR, "_");
+    }
+    let trimmed = id.trim_matches(['_', '-']);
+    let id = match trimmed.chars().next() {
+        Some(first) if first.is_ascii_alphabetic() => trimmed.to_owned(),
+        Some(_) => format!("s-{trimmed}"),
+        None => "server".to_owned(),
+    };
+    if id == name && id.len() <= LONGEST_SERVER {
+        return id;
+    }
+    let head = id[..id.len().min(LONGEST_SERVER - HASH - 1)].trim_end_matches(['_', '-']);
+    format!("{head}-{}", short_hash(name))
+}
+
+/// The public name of a server's tool or prompt.
+pub fn public(server_id: &str, name: &str) -> String {
+    let plain = sanitised(name, '_');
+    let room = LONGEST - server_id.len() - SEPARATOR.len();
+    if plain == name && !name.is_empty() && name.len() <= room {
+        return format!("{server_id}{SEPARATOR}{name}");
+    }
+    hashed(server_id, name)
+}
+
+/// The public name with a hash, for a name that would otherwise be another's.
+pub fn hashed(server_id: &str, name: &str) -> String {
+    let plain = sanitised(name, '_');
+    let room = LONGEST - server_id.len() - SEPARATOR.len() - HASH - 1;
+    // The end of a long name says more than its beginning.
+    let tail = &plain[plain.len().saturating_sub(room)..];
+    format!("{server_id}{SEPARATOR}{tail}_{}", short_hash(name))
+}
+
+/// What stands before the URIs of a server's resources: a valid scheme together with the URI's own, as in
+/// `docs+file:///a`.
+pub fn scheme(server_id: &str) -> String {
+    let scheme = server_id.to_ascii_lowercase();
+    if scheme == server_id && !scheme.contains('_') {
+        return format!("{scheme}+");
+    }
+    format!("{}-{}+", scheme.replace('_', "-"), short_hash(server_id))
+}
+
+/// The name with every character replaced that some client refuses.
+fn sanitised(name: &str, replacement: char) -> String {
+    name.chars()
+        .map(|c| match c {
+            c if c.is_ascii_alphanumeric() || c == '-' || c == '_' => c,
+            _ => replacement,
+        })
+        .collect()
+}
+
+fn short_hash(name: &str) -> String {
+    store::hash(name.as_bytes())[..HASH].to_owned()
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    fn fits(name: &str) -> bool {
+        name.len() <= LONGEST
+            && name.starts_with(|c: char| c.is_ascii_alphabetic())
+            && name
+                .chars()
+                .all(|c| c.is_ascii_alphanumeric() || c == '-' || c == '_')
+    }
+
+    #[test]
+    fn a_good_name_stays_as_it_is() {
+        assert_eq!(server_id("everything"), "everything");
+        assert_eq!(server_id("my_Server-2"), "my_Server-2");
+        assert_eq!(public("fs", "read_file"), "fs__read_file");
+        assert_eq!(public("fs", "get-a__b"), "fs__get-a__b");
+        assert_eq!(scheme("fs"), "fs+");
+    }
+
+    #[test]
+    fn every_other_name_is_made_to_fit_and_stays_its_own() {
+        let long = "x".repeat(100);
+        let names = [
+            "GitHub Server",
+            "GitHub_Server!",
+            "a__b",
+            "a_b_",
+            "_a",
+            "1st",
+            "",
+            "  ",
+            "日本",
+            "日本語",
+            "a.b",
+            "a/b",
+            long.as_str(),
+            "x.",
+        ];
+        let ids: Vec<_> = names.iter().map(|name| server_id(name)).collect();
+        for (at, id) in ids.iter().enumerate() {
+            assert!(
+                fits(id) && id.len() <= LONGEST_SERVER && !id.contains("__"),
+                "{:?}: {id}",
+                names[at]
+            );
+            assert!(!id.ends_with(['-', '_']), "{id}");
+            assert!(!ids[..at].contains(id), "{id} twice");
+            for tool in names {
+                let public = public(id, tool);
+                assert!(
+                    fits(&public) && public.starts_with(&format!("{id}__")),
+                    "{public}"
+                );
+            }
+        }
+        assert_eq!(
+            server_id("GitHub Server"),
+            format!("GitHub-Server-{}", &store::hash(b"GitHub Server")[..6])
+        );
+        assert_eq!(
+            public("fs", "a.b"),
+            format!("fs__a_b_{}", &store::hash(b"a.b")[..6])
+        );
+        assert_ne!(public("fs", "a.b"), public("fs", "a/b"));
+    }
+
+    #[test]
+    fn a_long_name_keeps_its_end() {
+        let name = format!("{}_create_issue", "very_long_".repeat(9));
+        let public = public("github", &name);
+        assert_eq!(public.len(), LONGEST);
+        assert!(public.contains("_create_issue_"), "{public}");
+    }
+
+    #[test]
+    fn a_scheme_is_one_that_urls_may_have() {
+        for (id, expected) in [("Docs", "docs-"), ("my_docs", "my-docs-")] {
+            let scheme = scheme(id);
+            assert!(
+                scheme.starts_with(expected) && scheme.ends_with('+'),
+                "{scheme}"
+            );
+            assert!(
+                scheme
+                    .chars()
+                    .all(|c| c.is_ascii_lowercase() || c.is_ascii_digit() || "+-.".contains(c))
+            );
+        }
+        assert_ne!(scheme("Docs"), scheme("docs"));
+    }
+}

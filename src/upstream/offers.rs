@@ -1,0 +1,88 @@
+//! What a server offers, as it says itself; and how that is remembered from one run to the next.
+
+use std::{
+    path::{Path, PathBuf},
+    time::SystemTime,
+};
+
+use rmcp::model::{Prompt, Resource, ResourceTemplate, Tool};
+use serde::{Deserialize, Serialize};
+
+use super::store;
+
+/// Everything one server offers.
+#[derive(Debug, Clone, Default, PartialEq, Serialize, Deserialize)]
+#[serde(default)]
+pub struct Offers {
+    /// Its tools, by its own names.
+    pub tools: Vec<Tool>,
+    /// Its prompts, by its own names.
+    pub prompts: Vec<Prompt>,
+    /// Its resources, by its own URIs.
+    pub resources: Vec<Resource>,
+    /// Its resource templates, by its own URIs.
+    pub templates: Vec<ResourceTemplate>,
+    /// Tools whose definition can't be read, each with the reason.
+    pub unreadable: Vec<(String, String)>,
+}
+
+/// What a server offered when it last ran, as kept in the state folder.
+#[derive(Debug, Clone, PartialEq, Serialize, Deserialize)]
+pub struct Remembered {
+    /// Its name, for a person who looks into the folder.
+    pub server: String,
+    /// The configuration file that it stands in.
+    pub file: PathBuf,
+    /// When it said so.
+    pub listed: SystemTime,
+    /// What it said.
+    pub offers: Offers,
+}
+
+impl Remembered {
+    /// What is remembered of the server with this fingerprint.
+    pub fn load(state: &Path, fingerprint: &str) -> Option<Self> {
+        store::read(&file(state, fingerprint))
+    }
+
+    /// Remembers it. Failing to is no reason to stop: the server is listed again the next time.
+    pub fn save(&self, state: &Path, fingerprint: &str) {
+        let file = file(state, fingerprint);
+        if let Err(error) = store::write(&file, self) {
+            tracing::warn!(file = %file.display(), %error, "what a server offers can't be remembered");
+        }
+    }
+}
+
+fn file(state: &Path, fingerprint: &str) -> PathBuf {
+    super::folder(state)
+        .join("listed")
+        .join(format!("{fingerprint}.json"))
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+    use serde_json::json;
+
+    #[test]
+    fn what_was_offered_is_remembered_whole() {
+        let state = tempfile::tempdir().unwrap();
+        let offers: Offers = serde_json::from_value(json!({
+            "tools": [{"name": "t", "title": "T", "description": "d", "inputSchema": {"type": "object", "b": 1, "a": 2},
+                "annotations": {"readOnlyHint": true}, "_meta": {"x": 1}}],
+            "resources": [{"uri": "a://b", "name": "n", "size": 7}],
+            "unreadable": [["u", "why"]],
+        }))
+        .unwrap();
+        let remembered = Remembered {
+            server: "s".into(),
+            file: "mcp.json".into(),
+            listed: SystemTime::now(),
+            offers,
+        };
+        remembered.save(state.path(), "f");
+        assert_eq!(Remembered::load(state.path(), "f"), Some(remembered));
+        assert_eq!(Remembered::load(state.path(), "g"), None);
+    }
+}

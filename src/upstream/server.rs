@@ -1,0 +1,452 @@
+//! One managed server: when it runs, what it offers, and calls to it.
+//!
+//! All that changes its state happens in one task, in `keeper`. Whoever wants something of it sends that task an order
+//! and watches the state.
+
+mod keeper;
+
+use std::{
+    collections::BTreeSet,
+    path::PathBuf,
+    sync::{
+        Arc, Mutex, PoisonError,
+        atomic::{AtomicUsize, Ordering},
+    },
+    time::{Duration, SystemTime},
+};
+
+use futures_util::future::BoxFuture;
+use rmcp::model::{ClientRequest, ServerResult};
+use thiserror::Error;
+use tokio::{
+    sync::{Notify, Semaphore, mpsc, watch},
+    time::{Instant, timeout_at},
+};
+use tokio_util::sync::CancellationToken;
+
+use super::{
+    entry::Entry,
+    names,
+    offers::{Offers, Remembered},
+    session::{AskError, Progress, Session},
+    tail::Tail,
+    trust,
+};
+
+/// How many calls may wait for a server's attention; more are refused.
+const LONGEST_QUEUE: usize = 64;
+
+/// How many calls a server that takes several gets at once.
+const PARALLEL_CALLS: usize = 32;
+
+/// How long a call waits for a server that is about to be started again. Past that it is answered with the reason.
+const PATIENCE: Duration = Duration::from_secs(3);
+
+/// After how many failures in a row what a server offers is no longer shown.
+const FAILURES_TO_HIDE: u32 = 2;
+
+/// How many of a server's last words are told with an error.
+const LAST_WORDS: usize = 10;
+
+/// What a server is doing.
+#[derive(Debug, Clone, Copy, PartialEq, Eq)]
+pub enum Phase {
+    /// It does not run, and is started when it is needed.
+    Stopped,
+    /// It was started, and is asked what it offers.
+    Starting,
+    /// It runs and answers.
+    Connected,
+    /// It could not be started, or ended by itself; it is tried again later.
+    Failed,
+    /// It is not to be started; the error says why.
+    Disabled,
+}
+
+impl Phase {
+    /// Its name, as the user reads it.
+    pub fn name(self) -> &'static str {
+        match self {
+            Self::Stopped => "stopped",
+            Self::Starting => "starting",
+            Self::Connected => "connected",
+            Self::Failed => "failed",
+            Self::Disabled => "disabled",
+        }
+    }
+}
+
+/// The state of a server at one moment.
+#[derive(Clone)]
+pub struct State {
+    /// What it is doing.
+    pub phase: Phase,
+    /// Since when.
+    pub since: SystemTime,
+    /// What went wrong last, in words that follow the server's name; also why it is disabled.
+    pub error: Option<String>,
+    /// The last lines it wrote to standard error before that.
+    pub last_words: Vec<String>,
+    /// How many times in a row it has failed.
+    pub failures: u32,
+    /// When it is started again.
+    pub retry: Option<Instant>,
+    /// How many starts were tried.
+    pub starts: u32,
+    /// How many requests to restart it were followed.
+    pub restarts: u32,
+    /// The connection, when there is one.
+    pub session: Option<Arc<Session>>,
+    /// What it offers, or offered when it last ran; none if it never did.
+    pub offers: Option<Arc<Offers>>,
+    /// Tools whose definition is not the accepted one.
+    pub changed: Arc<BTreeSet<String>>,
+}
+
+/// Where a server's files are, and what it is relative to.
+#[derive(Debug, Clone)]
+pub struct Place {
+    /// The bridge's working folder.
+    pub folder: PathBuf,
+    /// The bridge's state folder.
+    pub state: PathBuf,
+}
+
+/// What the keeper of a server is told.
+enum Order {
+    /// Start it, if it does not run.
+    Start,
+    /// Stop it if it runs, and start it anew.
+    Restart,
+}
+
+/// One managed server.
+pub struct Server {
+    /// How it is configured.
+    pub entry: Entry,
+    /// What public names of its things begin with.
+    pub id: String,
+    /// See [`Entry::fingerprint`].
+    pub fingerprint: String,
+    /// The end of what it wrote to standard error.
+    pub tail: Arc<Tail>,
+    place: Place,
+    state: watch::Sender<State>,
+    orders: mpsc::Sender<Order>,
+    /// Cancelled when it is to be stopped for good.
+    leaving: CancellationToken,
+    /// Told when anything changed that others may want to know.
+    news: Arc<Notify>,
+    /// One for each call that it takes at once.
+    slots: Semaphore,
+    /// How many calls wait or run.
+    calls: AtomicUsize,
+    /// When the last call ended.
+    last_used: Mutex<Instant>,
+}
+
+/// Why a server did not answer, in words for whoever called.
+#[derive(Debug, Error)]
+pub enum Trouble {
+    /// The server itself refused the request.
+    #[error("{}", .0.message)]
+    Refused(rmcp::ErrorData),
+    /// Anything else.
+    #[error("{0}")]
+    Failed(String),
+}
+
+impl Server {
+    /// The server of this entry, and the task that keeps it. `disabled` says why it must not be started. `news` is told
+    /// of changes. Reads what is remembered of it.
+    pub fn new(
+        entry: Entry,
+        disabled: Option<String>,
+        place: Place,
+        news: Arc<Notify>,
+    ) -> (Arc<Self>, BoxFuture<'static, ()>) {
+        let fingerprint = entry.fingerprint(&place.folder);
+        let remembered =
+            Remembered::load(&place.state, &fingerprint).map(|remembered| remembered.offers);
+        let changed = remembered
+            .as_ref()
+            .map(|offers| trust::changed_tools(&place.state, &fingerprint, &entry.name, offers));
+        let (orders, received) = mpsc::channel(16);
+        let state = State {
+            phase: if disabled.is_some() {
+                Phase::Disabled
+            } else {
+                Phase::Stopped
+            },
+            since: SystemTime::now(),
+            error: disabled,
+            last_words: Vec::new(),
+            failures: 0,
+            retry: None,
+            starts: 0,
+            restarts: 0,
+            session: None,
+            offers: remembered.map(Arc::new),
+            changed: Arc::new(changed.unwrap_or_default()),
+        };
+        let server = Arc::new(Self {
+            id: names::server_id(&entry.name),
+            tail: Arc::new(Tail::new(&entry.name)),
+            fingerprint,
+            place,
+            state: watch::Sender::new(state),
+            orders,
+            leaving: CancellationToken::new(),
+            news,
+            slots: Semaphore::new(if entry.parallel { PARALLEL_CALLS } else { 1 }),
+            calls: AtomicUsize::new(0),
+            last_used: Mutex::new(Instant::now()),
+            entry,
+        });
+        let keeper = Box::pin(keeper::keep(server.clone(), received));
+        (server, keeper)
+    }
+
+    /// Its state now.
+    pub fn state(&self) -> State {
+        self.state.borrow().clone()
+    }
+
+    /// Whether what it offers is shown to clients: not while it keeps failing, and not when it is disabled.
+    pub fn is_shown(&self) -> bool {
+        let state = self.state.borrow();
+        match state.phase {
+            Phase::Disabled => false,
+            Phase::Stopped | Phase::Connected => true,
+            Phase::Starting | Phase::Failed => state.failures < FAILURES_TO_HIDE,
+        }
+    }
+
+    /// Starts it if it does not run, and waits until it does or that failed.
+    pub async fn start(&self) {
+        let _ = self.reach(Instant::now() + self.entry.start_timeout).await;
+    }
+
+    /// Asks it to be stopped and started anew.
+    pub fn restart(&self) {
+        self.order(Order::Restart);
+    }
+
+    /// Asks it to be stopped for good.
+    pub fn leave(&self) {
+        self.leaving.cancel();
+    }
+
+    fn order(&self, order: Order) {
+        // A full queue holds such orders already; a closed one belongs to a server that left.
+        let _ = self.orders.try_send(order);
+    }
+
+    /// Judges its tools anew by what the user has accepted meanwhile.
+    pub fn judge_again(&self) {
+        let Some(offers) = self.state().offers else {
+            return;
+        };
+        let changed = trust::changed_tools(
+            &self.place.state,
+            &self.fingerprint,
+            &self.entry.name,
+            &offers,
+        );
+        self.change(|state| state.changed = Arc::new(changed));
+    }
+
+    /// Asks it something, starting it if it does not run. Everything together has the time that the entry gives a call,
+    /// unless the server tells of progress. Dropping the future cancels the request.
+    ///
+    /// # Errors
+    /// See [`Trouble`].
+    pub async fn ask(
+        &self,
+        request: ClientRequest,
+        progress: Option<&mpsc::Sender<Progress>>,
+    ) -> Result<ServerResult, Trouble> {
+        let name = &self.entry.name;
+        let until = Instant::now() + self.entry.call_timeout;
+        let Some(_call) = Call::begin(self) else {
+            return Err(Trouble::Failed(format!(
+                "The server `{name}` has {LONGEST_QUEUE} calls waiting already. Try again when some of them are answered."
+            )));
+        };
+        let Ok(Ok(_slot)) = timeout_at(until, self.slots.acquire()).await else {
+            return Err(Trouble::Failed(format!(
+                "The server `{name}` was busy with another call for {} s, and takes one at a time (its entry can say \
+                 `\"parallel\": true`). This call did not reach it.",
+                self.entry.call_timeout.as_secs_f64()
+            )));
+        };
+        let session = self.reach(until).await.map_err(Trouble::Failed)?;
+        // It may have been started only now, and turn out to be another than it was.
+        if let ClientRequest::CallToolRequest(call) = &request
+            && self
+                .state
+                .borrow()
+                .changed
+                .contains(call.params.name.as_ref())
+        {
+            return Err(Trouble::Failed(format!(
+                "The tool {} of the server `{name}` is withheld: {}.",
+                call.params.name,
+                has_changed(name)
+            )));
+        }
+        let left = until.saturating_duration_since(Instant::now());
+        match session
+            .ask(request, progress, left.max(Duration::from_millis(1)))
+            .await
+        {
+            Ok(result) => Ok(result),
+            Err(AskError::Refused(error)) => Err(Trouble::Refused(error)),
+            Err(AskError::Gone(reason)) => {
+                let how = match (&session.process, reason) {
+                    (None, Some(reason)) => format!("could not be reached ({reason})"),
+                    _ => session.how_it_ended().await,
+                };
+                let why = format!(
+                    "The server `{name}` {how} before it answered this call. Whether it did what was asked is unknown. \
+                     It is started again."
+                );
+                Err(Trouble::Failed(with_last_words(
+                    why,
+                    &self.tail.last(LAST_WORDS),
+                )))
+            }
+            Err(AskError::Timeout(_)) => Err(Trouble::Failed(format!(
+                "The server `{name}` neither answered nor told of progress within {} s (its entry can set \
+                 `callTimeoutMs`). The call was cancelled; whether it did what was asked is unknown.",
+                self.entry.call_timeout.as_secs_f64()
+            ))),
+            Err(error) => Err(Trouble::Failed(format!("The server `{name}`: {error}."))),
+        }
+    }
+
+    /// The open connection; opens it first if need be.
+    async fn reach(&self, until: Instant) -> Result<Arc<Session>, String> {
+        let name = &self.entry.name;
+        let mut watched = self.state.subscribe();
+        let mut starts_before = None;
+        loop {
+            let state = watched.borrow_and_update().clone();
+            let starts_before = *starts_before.get_or_insert(state.starts);
+            match state.phase {
+                Phase::Connected => {
+                    if let Some(session) = state.session.filter(|session| !session.has_ended()) {
+                        return Ok(session);
+                    }
+                    // Its keeper is about to notice.
+                }
+                Phase::Disabled => return Err(self.why_not(&state)),
+                Phase::Failed => {
+                    let far_off = state
+                        .retry
+                        .is_none_or(|retry| retry > until.min(Instant::now() + PATIENCE));
+                    if state.starts > starts_before || far_off {
+                        return Err(self.why_not(&state));
+                    }
+                }
+                Phase::Stopped => self.order(Order::Start),
+                Phase::Starting => {}
+            }
+            match timeout_at(until, watched.changed()).await {
+                Ok(Ok(())) => {}
+                Ok(Err(_)) => return Err(format!("The server `{name}` was taken away.")),
+                Err(_) => {
+                    return Err(format!(
+                        "The server `{name}` is still being started. The call did not reach it; try again later."
+                    ));
+                }
+            }
+        }
+    }
+
+    /// Why it can't be called now, and what to do.
+    fn why_not(&self, state: &State) -> String {
+        let name = &self.entry.name;
+        let error = state.error.as_deref().unwrap_or("is not there");
+        if state.phase == Phase::Disabled {
+            return format!("The server `{name}` {error}.");
+        }
+        let mut why = format!("The server `{name}` {error}.");
+        if let Some(retry) = state.retry {
+            let seconds = retry.saturating_duration_since(Instant::now()).as_secs() + 1;
+            why.push_str(&format!(" It is started again in {seconds} s; `mcp-bridge upstream restart {name}` does it now."));
+        }
+        with_last_words(why, &state.last_words)
+    }
+
+    fn change(&self, change: impl FnOnce(&mut State)) {
+        self.state.send_modify(change);
+        self.news.notify_one();
+    }
+
+    fn enter(&self, phase: Phase, change: impl FnOnce(&mut State)) {
+        self.change(|state| {
+            state.phase = phase;
+            state.since = SystemTime::now();
+            state.retry = None;
+            state.session = None;
+            change(state);
+        });
+        tracing::info!(
+            server = self.entry.name,
+            phase = phase.name(),
+            "a server's state"
+        );
+    }
+
+    /// When it may be stopped, if it is not used until then; none while it is used.
+    fn idle_from(&self) -> Option<Instant> {
+        if self.calls.load(Ordering::Acquire) > 0 {
+            return None;
+        }
+        let last_used = *self
+            .last_used
+            .lock()
+            .unwrap_or_else(PoisonError::into_inner);
+        Some(last_used + self.entry.idle_timeout)
+    }
+}
+
+/// Why a tool of this server whose definition is not the accepted one is withheld.
+pub fn has_changed(server: &str) -> String {
+    format!(
+        "its definition has changed since it was accepted. Look at the change and accept it with `mcp-bridge trust \
+         --server {server}`"
+    )
+}
+
+/// A call that waits or runs, counted.
+struct Call<'a>(&'a Server);
+
+impl<'a> Call<'a> {
+    fn begin(server: &'a Server) -> Option<Self> {
+        let call = Self(server);
+        let before = server.calls.fetch_add(1, Ordering::AcqRel);
+        (before < LONGEST_QUEUE).then_some(call)
+    }
+}
+
+impl Drop for Call<'_> {
+    fn drop(&mut self) {
+        *self
+            .0
+            .last_used
+            .lock()
+            .unwrap_or_else(PoisonError::into_inner) = Instant::now();
+        self.0.calls.fetch_sub(1, Ordering::AcqRel);
+    }
+}
+
+/// A text, followed by what the server wrote last.
+fn with_last_words(mut text: String, words: &[String]) -> String {
+    if !words.is_empty() {
+        text.push_str("\nThe last lines it wrote to standard error:\n");
+        text.push_str(&words.join("\n"));
+    }
+    text
+}

@@ -1,0 +1,302 @@
+//! The task that keeps one server: starts it, watches it, stops it, and tries again what failed.
+
+use std::{
+    sync::{Arc, PoisonError},
+    time::{Duration, SystemTime},
+};
+
+use tokio::{
+    sync::mpsc,
+    time::{Instant, sleep, sleep_until, timeout},
+};
+
+use super::{LAST_WORDS, Order, Phase, Server};
+use crate::upstream::{
+    offers::{Offers, Remembered},
+    session::{AskError, Open, Session},
+    trust,
+};
+
+/// How long after a failure a server is started again; doubled with each failure in a row, up to [`LONGEST_PAUSE`].
+const FIRST_PAUSE: Duration = Duration::from_secs(1);
+
+/// See [`FIRST_PAUSE`].
+const LONGEST_PAUSE: Duration = Duration::from_secs(5 * 60);
+
+/// How long a server must have run for its earlier failures to be forgotten.
+const STABLE: Duration = Duration::from_secs(30);
+
+/// How long after a server said that a list changed it is asked for it: changes come in bursts.
+const SETTLING: Duration = Duration::from_millis(100);
+
+/// How long a server that is stopped has to leave by itself, before it is asked more firmly.
+const TO_STOP: Duration = Duration::from_millis(1_500);
+
+/// The same, when the bridge itself leaves: a client waits for that.
+const AT_EXIT: Duration = Duration::from_millis(250);
+
+/// What the keeper does next.
+enum Next {
+    /// Wait for an order, or the time to try again.
+    Rest,
+    /// Start it.
+    Start,
+    /// Nothing any more.
+    Leave,
+}
+
+/// Keeps one server until it is to leave.
+pub async fn keep(server: Arc<Server>, mut orders: mpsc::Receiver<Order>) {
+    let mut next = Next::Rest;
+    loop {
+        next = match next {
+            Next::Rest => rest(&server, &mut orders).await,
+            Next::Start => run(&server, &mut orders).await,
+            Next::Leave => return,
+        };
+    }
+}
+
+/// The next order; none when the server is to leave.
+async fn next_order(server: &Server, orders: &mut mpsc::Receiver<Order>) -> Option<Order> {
+    tokio::select! {
+        biased;
+        () = server.leaving.cancelled() => None,
+        order = orders.recv() => order,
+    }
+}
+
+async fn rest(server: &Server, orders: &mut mpsc::Receiver<Order>) -> Next {
+    let state = server.state();
+    let again = async {
+        match state.retry {
+            Some(retry) => sleep_until(retry).await,
+            None => std::future::pending().await,
+        }
+    };
+    let order = tokio::select! {
+        order = next_order(server, orders) => order,
+        () = again => return Next::Start,
+    };
+    match order {
+        None => Next::Leave,
+        Some(_) if state.phase == Phase::Disabled => Next::Rest,
+        // What failed is started again when its time has come.
+        Some(Order::Start) if state.phase == Phase::Failed => Next::Rest,
+        Some(Order::Start) => Next::Start,
+        Some(Order::Restart) => restart(server),
+    }
+}
+
+fn restart(server: &Server) -> Next {
+    server.change(|state| {
+        state.failures = 0;
+        state.restarts += 1;
+    });
+    Next::Start
+}
+
+/// Starts the server, and sees to it until it stops.
+async fn run(server: &Arc<Server>, orders: &mut mpsc::Receiver<Order>) -> Next {
+    server.tail.clear();
+    server.enter(Phase::Starting, |state| state.starts += 1);
+    let started = {
+        let start = start(server);
+        tokio::pin!(start);
+        loop {
+            tokio::select! {
+                started = &mut start => break started,
+                order = next_order(server, orders) => match order {
+                    None => return Next::Leave,
+                    Some(Order::Restart) => return restart(server),
+                    Some(Order::Start) => {}
+                },
+            }
+        }
+    };
+    let (open, offers) = match started {
+        Ok(started) => started,
+        Err(error) => return failed(server, error),
+    };
+    let session = open.session.clone();
+    let since = Instant::now();
+    take_offers(server, offers).await;
+    server.enter(Phase::Connected, |state| {
+        state.session = Some(session.clone());
+        state.error = None;
+        state.last_words.clear();
+    });
+    *server
+        .last_used
+        .lock()
+        .unwrap_or_else(PoisonError::into_inner) = Instant::now();
+    let next = attend(server, &session, orders).await;
+    let was_stable = since.elapsed() >= STABLE;
+    if was_stable {
+        server.change(|state| state.failures = 0);
+    }
+    match next {
+        Attended::Ended => {
+            let unused = server.idle_from().is_some();
+            let how = session.how_it_ended().await;
+            close(open);
+            if unused && was_stable {
+                // Some servers end by themselves when they are not used. It is started when it is.
+                server.enter(Phase::Stopped, |state| state.error = Some(how));
+                return Next::Rest;
+            }
+            failed(server, how)
+        }
+        Attended::Idle => {
+            close(open);
+            server.enter(Phase::Stopped, |_| {});
+            Next::Rest
+        }
+        Attended::Restart => {
+            close(open);
+            restart(server)
+        }
+        Attended::Leave => {
+            open.close(AT_EXIT).await;
+            server.enter(Phase::Stopped, |_| {});
+            Next::Leave
+        }
+    }
+}
+
+/// Closes a connection while other things go on.
+fn close(open: Open) {
+    tokio::spawn(open.close(TO_STOP));
+}
+
+fn failed(server: &Server, error: String) -> Next {
+    tracing::warn!(
+        server = server.entry.name,
+        "the server `{}` {error}",
+        server.entry.name
+    );
+    let last_words = server.tail.last(LAST_WORDS);
+    server.enter(Phase::Failed, |state| {
+        let pause = FIRST_PAUSE
+            .saturating_mul(1 << state.failures.min(16))
+            .min(LONGEST_PAUSE);
+        state.failures += 1;
+        state.retry = Some(Instant::now() + pause);
+        state.error = Some(error);
+        state.last_words = last_words;
+    });
+    Next::Rest
+}
+
+/// Starts it and asks what it offers, within its time.
+async fn start(server: &Server) -> Result<(Open, Offers), String> {
+    let time = server.entry.start_timeout;
+    let variable = |name: &str| std::env::var(name).ok();
+    let start = async {
+        let open =
+            Open::connect(&server.entry, &server.place.folder, &variable, &server.tail).await?;
+        match open.session.offers(time).await {
+            Ok(offers) => Ok((open, offers)),
+            Err(AskError::Gone(_)) => Err(format!(
+                "{} before it said what it offers",
+                open.session.how_it_ended().await
+            )),
+            Err(error) => Err(format!("did not say what it offers: {error}")),
+        }
+    };
+    match timeout(time, start).await {
+        Ok(started) => started,
+        Err(_) => Err(format!(
+            "did not answer `initialize` or list its tools within {} s (its entry can set `startTimeoutMs`)",
+            time.as_secs_f64()
+        )),
+    }
+}
+
+/// Takes over what a server says it offers: judged, remembered, and shown.
+async fn take_offers(server: &Arc<Server>, offers: Offers) {
+    if server.state.borrow().offers.as_deref() == Some(&offers) {
+        return;
+    }
+    let offers = Arc::new(offers);
+    let (keeper, judged) = (server.clone(), offers.clone());
+    let written = tokio::task::spawn_blocking(move || {
+        let remembered = Remembered {
+            server: keeper.entry.name.clone(),
+            file: keeper.entry.file.clone(),
+            listed: SystemTime::now(),
+            offers: (*judged).clone(),
+        };
+        remembered.save(&keeper.place.state, &keeper.fingerprint);
+        trust::changed_tools(
+            &keeper.place.state,
+            &keeper.fingerprint,
+            &keeper.entry.name,
+            &judged,
+        )
+    });
+    // Without an answer, what was not judged is not shown.
+    let changed = written.await.unwrap_or_else(|_| {
+        offers
+            .tools
+            .iter()
+            .map(|tool| tool.name.to_string())
+            .collect()
+    });
+    server.change(|state| {
+        state.offers = Some(offers);
+        state.changed = Arc::new(changed);
+    });
+}
+
+/// Why a running server is no longer attended to.
+enum Attended {
+    Ended,
+    Idle,
+    Restart,
+    Leave,
+}
+
+/// Sees to a running server.
+async fn attend(
+    server: &Arc<Server>,
+    session: &Arc<Session>,
+    orders: &mut mpsc::Receiver<Order>,
+) -> Attended {
+    let lists = follow_lists(server, session);
+    tokio::pin!(lists);
+    loop {
+        // A call that runs moves it.
+        let idle_from = server
+            .idle_from()
+            .unwrap_or_else(|| Instant::now() + server.entry.idle_timeout);
+        tokio::select! {
+            () = session.ended() => return Attended::Ended,
+            () = sleep_until(idle_from) => {
+                if server.idle_from().is_some_and(|from| from <= Instant::now()) {
+                    return Attended::Idle;
+                }
+            }
+            () = &mut lists => {}
+            order = next_order(server, orders) => match order {
+                None => return Attended::Leave,
+                Some(Order::Restart) => return Attended::Restart,
+                Some(Order::Start) => {}
+            },
+        }
+    }
+}
+
+/// Asks for a server's lists anew each time that it says they changed.
+async fn follow_lists(server: &Arc<Server>, session: &Arc<Session>) {
+    loop {
+        session.changed.notified().await;
+        sleep(SETTLING).await;
+        match session.offers(server.entry.start_timeout).await {
+            Ok(offers) => take_offers(server, offers).await,
+            Err(error) => {
+                tracing::warn!(server = server.entry.name, %error, "a server's changed lists can't be had");
+            }
+        }
+    }
+}

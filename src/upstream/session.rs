@@ -1,0 +1,377 @@
+//! One connection to one server, from its handshake to its end.
+
+// Servers of the revisions that have roots and logging still use them.
+#![allow(deprecated)]
+
+mod lists;
+
+use std::{path::Path, sync::Arc, time::Duration};
+
+use rmcp::{
+    ClientHandler, ErrorData, RoleClient,
+    model::{
+        CancelledNotificationParam, ClientCapabilities, ClientConfig, ClientRequest, GetExtensions,
+        Implementation, ListRootsRequestMethod, ListRootsResult, LoggingMessageNotificationParam,
+        ProgressNotificationParam, ProtocolVersion, RequestId, ServerResult,
+    },
+    service::{
+        ClientCacheConfig, ClientInitializeError, ClientLifecycleMode, ClientServiceExt,
+        NotificationContext, Peer, PeerRequestOptions, RequestContext, RunningService,
+        ServiceError,
+    },
+    transport::Transport,
+};
+use thiserror::Error;
+use tokio::{
+    sync::{Notify, mpsc},
+    time::{Instant, sleep_until, timeout},
+};
+use tokio_util::sync::CancellationToken;
+
+use super::{
+    entry::{Entry, Reach},
+    itself,
+    lines::{Lines, MAX_LINE, Rubbish},
+    process::{self, Process},
+    tail::Tail,
+    tap::{Route, Tap},
+    variables::{self, Lookup},
+};
+
+/// How a call goes on, as the server tells it.
+pub type Progress = ProgressNotificationParam;
+
+/// How many of a call's progress notifications may wait to be passed on; more are dropped.
+pub const PROGRESS_QUEUE: usize = 64;
+
+/// The longest a call may go on, however much progress it tells.
+const LONGEST_CALL: Duration = Duration::from_secs(60 * 60);
+
+/// How long after the end of a server's output the end of its process is waited for.
+const TO_END: Duration = Duration::from_millis(1_500);
+
+/// A connection that is open.
+pub struct Session {
+    peer: Peer<RoleClient>,
+    /// Cancelled when the server sends no more.
+    ended: CancellationToken,
+    /// Told when the server says that one of its lists changed.
+    pub changed: Arc<Notify>,
+    /// What else a program prints.
+    pub rubbish: Arc<Rubbish>,
+    /// The server's process, if it is ours.
+    pub process: Option<Process>,
+}
+
+/// Why a request has no answer.
+#[derive(Debug, Error)]
+pub enum AskError {
+    /// The server refused it.
+    #[error("{}", .0.message)]
+    Refused(ErrorData),
+    /// The server is gone; whether it did anything is unknown. Of a server over HTTP, with what went wrong.
+    #[error("it ended before it answered")]
+    Gone(Option<String>),
+    /// Something that the server printed could not be read, perhaps the answer.
+    #[error("it sent a line of over {} MiB, which can't be passed on; perhaps it was this answer", MAX_LINE / 1024 / 1024)]
+    TooLong,
+    /// There was no answer and no progress for this long.
+    #[error("it neither answered nor told of progress for {} s; the call was cancelled", .0.as_secs_f64())]
+    Timeout(Duration),
+    /// Something else.
+    #[error("{0}")]
+    Other(String),
+}
+
+/// Everything that a started server is told and asked by rmcp, and that only we can answer.
+struct Events {
+    server: String,
+    changed: Arc<Notify>,
+}
+
+impl ClientHandler for Events {
+    fn get_info(&self) -> ClientConfig {
+        // No capabilities: what a server could ask of a client can't be answered here.
+        ClientConfig::new(
+            ClientCapabilities::default(),
+            Implementation::new(itself::NAME, env!("CARGO_PKG_VERSION")),
+        )
+        // rmcp would send a later one, which no `initialize` has.
+        .with_protocol_version(ProtocolVersion::LATEST_WITH_INITIALIZE)
+    }
+
+    async fn list_roots(
+        &self,
+        _: RequestContext<RoleClient>,
+    ) -> Result<ListRootsResult, ErrorData> {
+        Err(ErrorData::method_not_found::<ListRootsRequestMethod>())
+    }
+
+    async fn on_tool_list_changed(&self, _: NotificationContext<RoleClient>) {
+        self.changed.notify_one();
+    }
+
+    async fn on_prompt_list_changed(&self, _: NotificationContext<RoleClient>) {
+        self.changed.notify_one();
+    }
+
+    async fn on_resource_list_changed(&self, _: NotificationContext<RoleClient>) {
+        self.changed.notify_one();
+    }
+
+    async fn on_logging_message(
+        &self,
+        message: LoggingMessageNotificationParam,
+        _: NotificationContext<RoleClient>,
+    ) {
+        tracing::debug!(server = self.server, level = ?message.level, data = %message.data, "a server logs");
+    }
+}
+
+/// A connection, and rmcp's service that keeps it.
+pub struct Open {
+    /// The connection.
+    pub session: Arc<Session>,
+    service: RunningService<RoleClient, Events>,
+}
+
+impl Open {
+    /// Connects to a server and shakes hands with it; there is no deadline. Dropping the future ends the server.
+    ///
+    /// # Errors
+    /// Why it can't be used, in words that follow its name.
+    pub async fn connect(
+        entry: &Entry,
+        folder: &Path,
+        variable: Lookup<'_>,
+        tail: &Arc<Tail>,
+    ) -> Result<Self, String> {
+        match &entry.reach {
+            Reach::Program(program) => {
+                let program = variables::in_program(program, variable)?;
+                let started = process::start(&program, folder, tail.clone())?;
+                let rubbish = Arc::new(Rubbish::default());
+                let lines = Lines::new(started.stdout, started.stdin, rubbish.clone());
+                shake_hands(entry, lines, rubbish, Some(started.process)).await
+            }
+            Reach::Address(address) => {
+                let address = variables::in_address(address, variable)?;
+                let transport = super::http::transport(&address)?;
+                shake_hands(entry, transport, Arc::default(), None).await
+            }
+        }
+    }
+
+    /// Ends the connection, and with it a server that is our process, which has `patience` to leave by itself.
+    pub async fn close(self, patience: Duration) {
+        // rmcp closes the transport, and so the server's standard input.
+        let _ = timeout(patience, self.service.cancel()).await;
+        if let Some(process) = &self.session.process
+            && timeout(patience, process.ended()).await.is_err()
+        {
+            process.hurry();
+            let _ = timeout(patience, process.ended()).await;
+        }
+    }
+}
+
+async fn shake_hands<T>(
+    entry: &Entry,
+    transport: T,
+    rubbish: Arc<Rubbish>,
+    process: Option<Process>,
+) -> Result<Open, String>
+where
+    T: Transport<RoleClient> + Send + 'static,
+{
+    let ended = CancellationToken::new();
+    let changed = Arc::new(Notify::new());
+    let events = Events {
+        server: entry.name.clone(),
+        changed: changed.clone(),
+    };
+    let tapped = Tap::new(transport, ended.clone());
+    let opened = events
+        .serve_with_lifecycle(tapped, ClientLifecycleMode::Initialize)
+        .await;
+    let service = match opened {
+        Ok(service) => service,
+        Err(error) => return Err(not_opened(&error, process.as_ref()).await),
+    };
+    let peer = service.peer().clone();
+    // It would list tools of a server that is gone.
+    peer.set_response_cache_config(ClientCacheConfig::disabled())
+        .await;
+    let info = peer.peer_info();
+    let name = info
+        .as_ref()
+        .and_then(|info| info.server_info.as_ref())
+        .map(|server| server.name.as_str());
+    if name == Some(itself::NAME) {
+        return Err("is an mcp-bridge itself; bridges do not manage each other".to_owned());
+    }
+    Ok(Open {
+        session: Arc::new(Session {
+            peer,
+            ended,
+            changed,
+            rubbish,
+            process,
+        }),
+        service,
+    })
+}
+
+/// Why a handshake failed, with how the process ended if that is why.
+async fn not_opened(error: &ClientInitializeError, process: Option<&Process>) -> String {
+    match (error, process) {
+        (
+            ClientInitializeError::ConnectionClosed(_)
+            | ClientInitializeError::TransportError { .. },
+            Some(process),
+        ) => match timeout(TO_END, process.ended()).await {
+            Ok(how) => format!("ended before it answered `initialize` ({how})"),
+            Err(_) => "closed its output before it answered `initialize`".to_owned(),
+        },
+        (ClientInitializeError::TransportError { error, .. }, None) => {
+            format!("can't be reached: {}", reason(error.error.as_ref()))
+        }
+        (ClientInitializeError::JsonRpcError(error), _) => {
+            format!("refused `initialize`: {}", error.message)
+        }
+        (other, _) => format!("does not speak MCP as it should: {other}"),
+    }
+}
+
+impl Session {
+    /// Waits until the server sends no more.
+    pub async fn ended(&self) {
+        self.ended.cancelled().await;
+    }
+
+    /// Whether it is over.
+    pub fn has_ended(&self) -> bool {
+        self.ended.is_cancelled() || self.peer.is_transport_closed()
+    }
+
+    /// How it ended: of a program, how its process did. Waits for that, but not long.
+    pub async fn how_it_ended(&self) -> String {
+        match &self.process {
+            Some(process) => match timeout(TO_END, process.ended()).await {
+                Ok(how) => format!("ended ({how})"),
+                Err(_) => "closed its output".to_owned(),
+            },
+            None => "closed the connection".to_owned(),
+        }
+    }
+
+    /// Asks the server something, and waits until `patience` has passed without an answer or progress. Progress goes to
+    /// `progress`, if anyone wants it. Dropping the future cancels the request at the server.
+    ///
+    /// # Errors
+    /// See [`AskError`].
+    pub async fn ask(
+        &self,
+        mut request: ClientRequest,
+        progress: Option<&mpsc::Sender<Progress>>,
+        patience: Duration,
+    ) -> Result<ServerResult, AskError> {
+        let (route, mut news) = mpsc::channel(PROGRESS_QUEUE);
+        request.extensions_mut().insert(Route(route));
+        let mut too_long = self.rubbish.too_long.subscribe();
+        too_long.mark_unchanged();
+        let handle = self
+            .peer
+            .send_cancellable_request(request, PeerRequestOptions::no_options())
+            .await
+            .map_err(told)?;
+        let mut cancel = CancelOnDrop::new(self.peer.clone(), handle.id.clone());
+        let answer = handle.await_response();
+        tokio::pin!(answer);
+        let end = Instant::now() + LONGEST_CALL;
+        let mut until = Instant::now() + patience;
+        let result = loop {
+            tokio::select! {
+                biased;
+                Some(news) = news.recv() => {
+                    until = (Instant::now() + patience).min(end);
+                    if let Some(progress) = progress {
+                        let _ = progress.try_send(news);
+                    }
+                }
+                answer = &mut answer => break answer.map_err(told),
+                () = self.ended.cancelled() => {
+                    // What it answered in its last moment may still be on its way through rmcp.
+                    break match timeout(Duration::from_millis(200), &mut answer).await {
+                        Ok(answer) => answer.map_err(told),
+                        Err(_) => Err(AskError::Gone(None)),
+                    };
+                }
+                Ok(()) = too_long.changed() => return Err(AskError::TooLong),
+                () = sleep_until(until) => return Err(AskError::Timeout(patience)),
+            }
+        };
+        cancel.disarm();
+        if let Err(AskError::Gone(_)) = result {
+            // Over HTTP nothing else tells.
+            self.ended.cancel();
+        }
+        // What came before the answer goes on before it.
+        while let (Ok(news), Some(progress)) = (news.try_recv(), progress) {
+            let _ = progress.try_send(news);
+        }
+        result
+    }
+}
+
+fn told(error: ServiceError) -> AskError {
+    match error {
+        ServiceError::McpError(error) => AskError::Refused(error),
+        ServiceError::TransportClosed => AskError::Gone(None),
+        ServiceError::TransportSend(error) => AskError::Gone(Some(reason(&error))),
+        other => AskError::Other(other.to_string()),
+    }
+}
+
+/// An error with what is behind it: HTTP's own says little.
+fn reason(error: &dyn std::error::Error) -> String {
+    let mut reason = error.to_string();
+    let mut source = error.source();
+    while let Some(behind) = source {
+        let text = behind.to_string();
+        if !reason.contains(&text) {
+            reason.push_str(": ");
+            reason.push_str(&text);
+        }
+        source = behind.source();
+    }
+    reason
+}
+
+/// Tells the server that nobody waits for the answer any more.
+struct CancelOnDrop(Option<(Peer<RoleClient>, RequestId)>);
+
+impl CancelOnDrop {
+    fn new(peer: Peer<RoleClient>, id: RequestId) -> Self {
+        Self(Some((peer, id)))
+    }
+
+    fn disarm(&mut self) {
+        self.0 = None;
+    }
+}
+
+impl Drop for CancelOnDrop {
+    fn drop(&mut self) {
+        let (Some((peer, id)), Ok(runtime)) =
+            (self.0.take(), tokio::runtime::Handle::try_current())
+        else {
+            return;
+        };
+        runtime.spawn(async move {
+            let reason = Some("the client no longer waits for the answer".to_owned());
+            let cancelled = CancelledNotificationParam::new(Some(id), reason);
+            let _ = timeout(Duration::from_secs(5), peer.notify_cancelled(cancelled)).await;
+        });
+    }
+}

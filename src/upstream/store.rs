@@ -1,0 +1,93 @@
+//! Files of our own in the state folder: written whole or not at all, and readable by their user only.
+
+use std::{fs, io, path::Path};
+
+use serde::{Serialize, de::DeserializeOwned};
+use sha2::{Digest, Sha256};
+
+/// The SHA-256 of these bytes, in 64 hexadecimal digits.
+pub fn hash(bytes: &[u8]) -> String {
+    Sha256::digest(bytes)
+        .iter()
+        .map(|byte| format!("{byte:02x}"))
+        .collect()
+}
+
+/// Writes `value` to `path` as JSON: others see the old content or the new one, never a part.
+///
+/// # Errors
+/// The folder can't be made or written.
+pub fn write(path: &Path, value: &impl Serialize) -> io::Result<()> {
+    let folder = path.parent().unwrap_or(Path::new("."));
+    make_private(folder)?;
+    // Such a file is readable by its user only, on Unix by its mode, on Windows by its folder.
+    let mut file = tempfile::Builder::new()
+        .prefix(".new-")
+        .tempfile_in(folder)?;
+    serde_json::to_writer_pretty(&mut file, value)?;
+    file.persist(path).map_err(|error| error.error)?;
+    Ok(())
+}
+
+/// What is in the file, if it is there and of that form.
+pub fn read<T: DeserializeOwned>(path: &Path) -> Option<T> {
+    let text = fs::read(path).ok()?;
+    match serde_json::from_slice(&text) {
+        Ok(value) => Some(value),
+        Err(error) => {
+            tracing::warn!(file = %path.display(), %error, "a file in the state folder is not as it was written");
+            None
+        }
+    }
+}
+
+#[cfg(unix)]
+fn make_private(folder: &Path) -> io::Result<()> {
+    use std::os::unix::fs::DirBuilderExt;
+    fs::DirBuilder::new()
+        .recursive(true)
+        .mode(0o700)
+        .create(folder)
+}
+
+#[cfg(not(unix))]
+fn make_private(folder: &Path) -> io::Result<()> {
+    fs::create_dir_all(folder)
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    #[test]
+    fn what_was_written_is_read_again_and_a_damaged_file_is_as_good_as_none() {
+        let folder = tempfile::tempdir().unwrap();
+        let path = folder.path().join("a/b.json");
+        write(&path, &vec![1, 2]).unwrap();
+        write(&path, &vec![3]).unwrap();
+        assert_eq!(read::<Vec<u8>>(&path), Some(vec![3]));
+        assert_eq!(fs::read_dir(folder.path().join("a")).unwrap().count(), 1);
+        fs::write(&path, "[3").unwrap();
+        assert_eq!(read::<Vec<u8>>(&path), None);
+        assert_eq!(read::<Vec<u8>>(&folder.path().join("none")), None);
+    }
+
+    #[cfg(unix)]
+    #[test]
+    fn only_its_user_can_read_it() {
+        use std::os::unix::fs::PermissionsExt;
+        let folder = tempfile::tempdir().unwrap();
+        let path = folder.path().join("a/b.json");
+        write(&path, &1).unwrap();
+        let mode = |path: &Path| fs::metadata(path).unwrap().permissions().mode() & 0o777;
+        assert_eq!((mode(&path), mode(path.parent().unwrap())), (0o600, 0o700));
+    }
+
+    #[test]
+    fn a_hash_is_that_of_the_standard() {
+        assert_eq!(
+            hash(b"abc"),
+            "ba7816bf8f01cfea414140de5dae2223b00361a396177a9cb410ff61f20015ad"
+        );
+    }
+}
