@@ -88,6 +88,18 @@ impl Arguments {
         })
     }
 
+    /// An object, or an empty one if it was left out.
+    pub fn object(&mut self, name: &str) -> Result<JsonObject, Problem> {
+        match self.fields.shift_remove(name) {
+            Some(Value::Object(fields)) => Ok(fields),
+            Some(other) => Err(format!(
+                "`{name}` must be an object, not {}.",
+                shown(&other)
+            )),
+            None => Ok(JsonObject::new()),
+        }
+    }
+
     /// A computer's number, if it was given.
     pub fn computer(&mut self) -> Result<Option<ComputerId>, Problem> {
         let Some(value) = self.fields.shift_remove("computerId") else {

@@ -4,7 +4,11 @@
 //! applies the [`Policy`], and publishes the result. Whoever holds a snapshot goes on with it, so that a change never
 //! touches a call that is under way.
 
-use std::{collections::BTreeMap, sync::Arc, time::Duration};
+use std::{
+    collections::BTreeMap,
+    sync::{Arc, Mutex, PoisonError},
+    time::Duration,
+};
 
 use rmcp::model::{Prompt as PromptDefinition, Tool as Definition};
 use tokio::{
@@ -111,6 +115,11 @@ impl Snapshot {
         }
     }
 
+    /// Whether every source has looked for the first time.
+    pub fn is_ready(&self) -> bool {
+        self.is_ready
+    }
+
     /// What a client is shown, in order of name.
     pub fn definitions(&self) -> &[Definition] {
         &self.definitions
@@ -169,16 +178,32 @@ pub struct Catalogue {
     snapshot: watch::Sender<Arc<Snapshot>>,
     sources: Vec<Source>,
     policy: Policy,
+    /// What makes sources begin, until somebody wants to know what there is.
+    begin: Mutex<Option<Begin>>,
 }
 
+/// Makes sources begin.
+pub type Begin = Box<dyn FnOnce() + Send>;
+
 impl Catalogue {
+    /// The same as [`Catalogue::start`], of sources that `begin` makes begin once somebody wants to know what there is: a
+    /// client's first question is not about tools, and some never ask about them.
+    pub fn start_when_wanted(sources: Vec<Source>, policy: Policy, begin: Begin) -> Arc<Self> {
+        Self::start_with(sources, policy, Some(begin))
+    }
+
     /// A catalogue of these sources, an earlier one winning over a later one where their names clash. It follows them
     /// for as long as it lives.
     pub fn start(sources: Vec<Source>, policy: Policy) -> Arc<Self> {
+        Self::start_with(sources, policy, None)
+    }
+
+    fn start_with(sources: Vec<Source>, policy: Policy, begin: Option<Begin>) -> Arc<Self> {
         let catalogue = Arc::new(Self {
             snapshot: watch::Sender::default(),
             sources,
             policy,
+            begin: Mutex::new(begin),
         });
         catalogue.renew();
         for source in &catalogue.sources {
@@ -209,6 +234,15 @@ impl Catalogue {
 
     /// What there is, once every source has looked for the first time, or has taken too long to.
     pub async fn ready(&self) -> Arc<Snapshot> {
+        // Nothing that holds the lock can panic.
+        let begin = self
+            .begin
+            .lock()
+            .unwrap_or_else(PoisonError::into_inner)
+            .take();
+        if let Some(begin) = begin {
+            begin();
+        }
         let mut follow = self.snapshot.subscribe();
         let _ = timeout(FIRST_SOURCE, follow.wait_for(|snapshot| snapshot.has_first)).await;
         // Another source that takes longer is told of by a change of the list.

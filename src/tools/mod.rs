@@ -46,13 +46,15 @@ use policy::Policy;
 /// All tools of this bridge: its own, those of the folders that `config` names, which it follows, and those of `others`.
 /// To be called in the runtime.
 pub fn start(config: &Config, others: Vec<Source>) -> Arc<Catalogue> {
-    let (built_in, folders) = watch::follow(roots(&config.tools), config.probe_timeout);
+    let (built_in, folders, begin) = watch::follow(roots(&config.tools), config.probe_timeout);
     let sources = [built_in, folders].into_iter().chain(others).collect();
-    let catalogue = Catalogue::start(sources, Policy::of(&config.tools));
-    let told = catalogue.clone();
+    let catalogue = Catalogue::start_when_wanted(sources, Policy::of(&config.tools), begin);
+    let (told, mut follow) = (catalogue.clone(), catalogue.follow());
     tokio::spawn(async move {
-        for unmet in told.policy().unmet(told.ready().await.as_ref()) {
-            tracing::warn!("{unmet}");
+        if let Ok(snapshot) = follow.wait_for(|snapshot| snapshot.is_ready()).await {
+            for unmet in told.policy().unmet(&snapshot) {
+                tracing::warn!("{unmet}");
+            }
         }
     });
     catalogue

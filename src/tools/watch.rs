@@ -12,6 +12,7 @@ use tokio::sync::watch;
 
 use super::{
     Offer, Source, builtin,
+    catalogue::Begin,
     folder::{Folders, Look, Root},
     kit::Kit,
 };
@@ -31,9 +32,9 @@ const POLL: Duration = Duration::from_secs(5);
 /// How often, where it does not.
 const POLL_WITHOUT_EVENTS: Duration = Duration::from_millis(700);
 
-/// Reads the built-in tools, and then follows folders, on a thread of its own: a client's first question is not to
-/// wait for either. The built-in tools' source comes first.
-pub fn follow(roots: Vec<Root>, probe_time: Duration) -> (Source, Source) {
+/// The source of the built-in tools, that of folders, and what makes a thread of its own begin to read the former and
+/// follow the latter.
+pub fn follow(roots: Vec<Root>, probe_time: Duration) -> (Source, Source, Begin) {
     let (built_in_sender, built_in_source) = watch::channel(Arc::new(Offer::default()));
     let (sender, source) = watch::channel(Arc::new(Offer::default()));
     let work = move || {
@@ -43,13 +44,15 @@ pub fn follow(roots: Vec<Root>, probe_time: Duration) -> (Source, Source) {
         built_in_sender.send_replace(Arc::new(built_in));
         Follower::new(folders).run(&sender);
     };
-    let spawned = std::thread::Builder::new()
-        .name("tools".to_owned())
-        .spawn(work);
-    if let Err(error) = spawned {
-        tracing::error!(%error, "there are no tools: no thread can be started");
-    }
-    (built_in_source, source)
+    let begin = move || {
+        let spawned = std::thread::Builder::new()
+            .name("tools".to_owned())
+            .spawn(work);
+        if let Err(error) = spawned {
+            tracing::error!(%error, "there are no tools: no thread can be started");
+        }
+    };
+    (built_in_source, source, Box::new(begin))
 }
 
 struct Follower {

@@ -2,10 +2,10 @@
 
 use futures_util::{FutureExt, future::BoxFuture};
 use rmcp::model::JsonObject;
-use serde_json::Value;
 
 use crate::tools::{
     Context,
+    arguments::Arguments,
     catalogue::Found,
     entry::{Handled, Handler},
     policy::CALL_TOOL,
@@ -15,22 +15,22 @@ use crate::tools::{
 pub struct CallTool;
 
 impl Handler for CallTool {
-    fn run<'a>(
-        &'a self,
-        context: Context<'a>,
-        mut arguments: JsonObject,
-    ) -> BoxFuture<'a, Handled> {
+    fn run<'a>(&'a self, context: Context<'a>, arguments: JsonObject) -> BoxFuture<'a, Handled> {
         async move {
             let context = match context.deeper() {
                 Ok(context) => context,
                 Err(problem) => return Handled::Failed(problem),
             };
-            let name = arguments.shift_remove("name").unwrap_or_default();
-            let name = name.as_str().unwrap_or_default();
-            let given = match arguments.shift_remove("arguments") {
-                Some(Value::Object(given)) => given,
-                _ => JsonObject::new(),
+            let mut arguments = Arguments::new(arguments);
+            let read = arguments.text("name").and_then(|name| {
+                let given = arguments.object("arguments")?;
+                arguments.end().map(|()| (name, given))
+            });
+            let (name, given) = match read {
+                Ok(read) => read,
+                Err(problem) => return Handled::Failed(problem),
             };
+            let name = name.as_str();
             if name == CALL_TOOL {
                 return Handled::Failed("call-tool can't call itself.".to_owned());
             }
