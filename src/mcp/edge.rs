@@ -32,6 +32,7 @@ use tokio_util::sync::CancellationToken;
 use super::{
     id_scanner::IdScanner,
     incoming::{self, Incoming},
+    server::CANCELLED,
     stdio::{Input, Output},
 };
 
@@ -200,6 +201,11 @@ impl Transport<RoleServer> for Edge {
     ) -> impl Future<Output = io::Result<()>> + Send + 'static {
         let shared = self.shared.clone();
         async move {
+            if let JsonRpcMessage::Error(error) = &message
+                && error.error.code == CANCELLED
+            {
+                return Ok(());
+            }
             let answered = match &message {
                 JsonRpcMessage::Response(response) => Some(response.id.clone()),
                 JsonRpcMessage::Error(error) => error.id.clone(),

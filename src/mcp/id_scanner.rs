@@ -80,11 +80,13 @@ impl IdScanner {
             }
             b'{' | b'[' => self.open(byte),
             b'}' | b']' => self.close(),
-            b':' if self.depth == 1 => {
-                if let Place::Colon(is_id) = self.place {
+            b':' if self.depth == 1 => match self.place {
+                Place::Colon(is_id) => {
                     self.place = if is_id { Place::Id } else { Place::Value };
                 }
-            }
+                // What it stands in is no id.
+                _ => self.keep(byte),
+            },
             b',' if self.depth == 1 => {
                 self.take_id();
                 self.place = Place::Key;
@@ -197,6 +199,7 @@ mod tests {
             "id:1",
             r#"{}{"id":1}"#,
             r#"{"id":1 2}"#,
+            r#"{"id":1:3}"#,
             r#"{"id":- 1}"#,
             r#"{"id":1e999}"#,
         ] {

@@ -132,20 +132,26 @@ fn is_stateless(context: &RequestContext<RoleServer>) -> bool {
         .is_some_and(|version| version.as_str() >= ProtocolVersion::V_2026_07_28.as_str())
 }
 
-/// Keeps a call going until it ends or nobody waits for it any more; a panic of its is an error of `what`.
+/// The error of a request that was cancelled, which nobody is to be sent. rmcp drops it by itself, unless the client has
+/// used the request's id again meanwhile.
+pub const CANCELLED: ErrorCode = ErrorCode(-32800);
+
+/// Keeps a call going until it ends; a panic of its is an error of `what`.
+///
+/// # Errors
+/// [`CANCELLED`]: nobody waits for it any more.
 async fn guarded<T>(
     what: &str,
     call: impl Future<Output = T>,
     context: &RequestContext<RoleServer>,
-) -> Result<T, String> {
+) -> Result<Result<T, String>, ErrorData> {
     // rmcp never answers a call whose handler panicked.
     let call = AssertUnwindSafe(call).catch_unwind();
     tokio::select! {
-        result = call => result.map_err(|_| {
+        result = call => Ok(result.map_err(|_| {
             format!("{what} failed inside mcp-bridge; this is a bug. `mcp-bridge logs` shows what happened.")
-        }),
-        // rmcp sends nothing for a cancelled request.
-        () = context.ct.cancelled() => Err("cancelled".to_owned()),
+        })),
+        () = context.ct.cancelled() => Err(ErrorData::new(CANCELLED, "cancelled", None)),
     }
 }
 
@@ -241,7 +247,7 @@ impl ServerHandler for Server {
             self.at_hand(&listener),
             request.arguments.unwrap_or_default(),
         );
-        let result = guarded(&request.name, call, &context).await;
+        let result = guarded(&request.name, call, &context).await?;
         Ok(result
             .map_or_else(tools::failure, |result| bounded(&request.name, result))
             .into())
@@ -281,7 +287,7 @@ impl ServerHandler for Server {
         let listener = self.waiting(&context);
         let call = prompt.get(self.at_hand(&listener), &snapshot, arguments);
         guarded(name, call, &context)
-            .await
+            .await?
             .and_then(|result| result)
             .map(Into::into)
             .map_err(|problem| ErrorData::internal_error(problem, None))
@@ -338,7 +344,7 @@ impl ServerHandler for Server {
         let listener = self.waiting(&context);
         let call = resource.read(self.at_hand(&listener), uri, names);
         guarded(uri, call, &context)
-            .await
+            .await?
             .and_then(|result| result)
             .map(|contents| ReadResourceResult::new(contents).into())
             .map_err(|problem| ErrorData::internal_error(problem, None))
