@@ -159,9 +159,11 @@ impl Stage {
                             hand_over = Instant::now() + HAND_OVER;
                             continue;
                         }
+                        // Perhaps this process was the one that stood still: the next attempt tells.
                         Ended::Frozen => {
-                            let owner = self.last_owner();
-                            Blocked::because(&self.config, holder::frozen(owner.as_ref()))
+                            tracing::warn!("the link port's owner says nothing any more");
+                            self.report.send_replace(Role::Unknown);
+                            continue;
                         }
                     },
                     // The holder ended between the two attempts.

@@ -25,8 +25,9 @@ pub const MAX_MESSAGE: usize = 24 * 1024 * 1024;
 /// How often each side pings the other.
 pub const PING_EVERY: std::time::Duration = std::time::Duration::from_secs(2);
 
-/// How long a silent peer counts as alive: less than the 15 s within which a user is to be told.
-pub const DEAD_AFTER: std::time::Duration = std::time::Duration::from_secs(10);
+/// How long a silent peer counts as alive. With the attempt to link to it anew, less than the 15 s within which a user
+/// is to be told.
+pub const DEAD_AFTER: std::time::Duration = std::time::Duration::from_secs(8);
 
 /// How long each step of the handshake may take.
 pub const GREETING_TIME: std::time::Duration = std::time::Duration::from_secs(3);
