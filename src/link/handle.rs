@@ -51,7 +51,7 @@ pub struct Link {
 #[derive(Debug)]
 enum Outlet {
     /// To the session with the computer, in this process.
-    Session(mpsc::Sender<Outgoing>),
+    Session(mpsc::Sender<Box<Outgoing>>),
     /// To the bridge that holds the link port, which passes them on.
     Owner {
         line: Arc<OwnerLine>,
@@ -64,14 +64,13 @@ enum Outlet {
 #[derive(Debug, Default)]
 pub struct Turn(Mutex<()>);
 
-/// What a session is given to send.
+/// What a session is given to send. It travels boxed, since each link holds room for many of these.
 #[derive(Debug)]
 pub enum Outgoing {
     /// One message.
     Message(String),
-    /// A frame that is too long for one message. Boxed, since each link holds room for many of these, and most are
-    /// messages.
-    Parts(Box<InParts>),
+    /// A frame that is too long for one message.
+    Parts(InParts),
 }
 
 /// A frame that goes out in parts.
@@ -92,7 +91,7 @@ pub struct LinkEnded;
 
 impl Link {
     /// A link to the agent that said `hello`, and the receiver that its session reads frames from.
-    pub fn new(hello: &mut Hello, serial: u64) -> (Arc<Self>, mpsc::Receiver<Outgoing>) {
+    pub fn new(hello: &mut Hello, serial: u64) -> (Arc<Self>, mpsc::Receiver<Box<Outgoing>>) {
         let (frames, receiver) = mpsc::channel(WINDOW);
         let link = Self {
             serial,
@@ -159,7 +158,7 @@ impl Link {
     pub async fn send_request(&self, job: &Job, message: String) -> Result<(), LinkEnded> {
         match &self.outlet {
             Outlet::Session(frames) => frames
-                .send(Outgoing::Message(message))
+                .send(Box::new(Outgoing::Message(message)))
                 .await
                 .map_err(|_| LinkEnded),
             Outlet::Owner { line, computer } => {
@@ -178,12 +177,12 @@ impl Link {
         match &self.outlet {
             Outlet::Session(frames) => {
                 let (arrived, waiting) = oneshot::channel();
-                let frame = Outgoing::Parts(Box::new(InParts {
+                let frame = Outgoing::Parts(InParts {
                     of: job.id.clone(),
                     frame: frame.into_bytes(),
                     arrived,
-                }));
-                frames.send(frame).await.map_err(|_| LinkEnded)?;
+                });
+                frames.send(Box::new(frame)).await.map_err(|_| LinkEnded)?;
                 waiting.await.map_err(|_| LinkEnded)
             }
             Outlet::Owner { line, computer } => {
@@ -201,7 +200,7 @@ impl Link {
     pub async fn send(&self, message: String) -> Result<(), LinkEnded> {
         match &self.outlet {
             Outlet::Session(frames) => frames
-                .send(Outgoing::Message(message))
+                .send(Box::new(Outgoing::Message(message)))
                 .await
                 .map_err(|_| LinkEnded),
             Outlet::Owner { line, computer } => {

@@ -23,7 +23,7 @@ use super::{
 use crate::{agent, config::LinkConfig};
 
 /// The size of a link's read buffer, in bytes. Links are many and most of their frames are short.
-const READ_BUFFER: usize = 2 * 1024;
+const READ_BUFFER: usize = 1_536;
 
 /// How much may wait to be written to a link, in bytes, beyond one message.
 const WRITE_BUFFER: usize = 2 * DEFAULT_MAX_MESSAGE;

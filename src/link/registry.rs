@@ -184,7 +184,7 @@ pub struct Registered {
     /// Its link.
     pub link: Arc<Link>,
     /// What the link's session is to send.
-    pub frames: mpsc::Receiver<Outgoing>,
+    pub frames: mpsc::Receiver<Box<Outgoing>>,
     /// The older link of the same number that this one replaces.
     pub older: Option<Arc<Link>>,
 }

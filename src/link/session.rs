@@ -231,7 +231,7 @@ impl Session {
         }
     }
 
-    async fn serve(&mut self, mut frames: mpsc::Receiver<Outgoing>) -> Ending {
+    async fn serve(&mut self, mut frames: mpsc::Receiver<Box<Outgoing>>) -> Ending {
         let link = self.link.clone();
         // WebSocket pings prove nothing, since the game's Java answers them, and version 1 has no others.
         let watched = link.boot().is_some();
@@ -244,7 +244,7 @@ impl Session {
                     Err(ending) => Err(ending),
                 },
                 // The link holds the sender, so this never ends by itself.
-                Some(frame) = frames.recv() => self.send(frame).await,
+                Some(frame) = frames.recv() => self.send(*frame).await,
                 () = sleep_until(due), if watched => self.tick().await,
                 () = link.end.cancelled() => {
                     return link.ending.get().cloned().unwrap_or(Ending::ClosedByAgent(None));
