@@ -25,6 +25,7 @@ use super::console::say;
 use crate::{
     agent,
     simulator::{Computer, ComputerOptions, Kind},
+    tools,
 };
 
 /// The longest that any one step may take.
@@ -269,14 +270,8 @@ impl Bridge {
         let result = timeout(STEP_TIME, call)
             .await
             .with_context(|| format!("{tool} took too long"))??;
-        let texts: Vec<_> = result
-            .content
-            .iter()
-            .filter_map(|block| block.as_text())
-            .map(|block| block.text.as_str())
-            .collect();
         Ok(Answer {
-            text: texts.join("\n"),
+            text: tools::text_of(&result),
             is_error: result.is_error == Some(true),
             structured: result.structured_content,
         })

@@ -39,7 +39,7 @@ use crate::{
             secret::{self, Nonces, Secret, Side},
         },
         computer::{Computer, Facts},
-        ending::Ending,
+        ending::{Ending, SEND_TIME},
         frame::{self, AgentFrame, ComputerId},
         handle::Link,
         outgoing,
@@ -48,9 +48,6 @@ use crate::{
 };
 
 type Socket = WebSocketStream<TcpStream>;
-
-/// How long the owner may take to read what it is sent.
-const SEND_TIME: Duration = Duration::from_secs(10);
 
 /// Why this bridge is not the holder's guest. Each says what holds the port, and what to do.
 #[derive(Debug, Error)]
@@ -348,8 +345,7 @@ impl Computers<'_> {
             }
             FromOwner::Reply { n, answer } => self.line.replied(n, answer),
             FromOwner::Ping { n } => self.line.note(message::write(&FromGuest::Pong { n })),
-            FromOwner::Pong { .. }
-            | FromOwner::Bridges { .. }
+            FromOwner::Bridges { .. }
             | FromOwner::Challenge { .. }
             | FromOwner::Welcome { .. }
             | FromOwner::Refused { .. } => {}
@@ -384,7 +380,9 @@ impl Computers<'_> {
         why: String,
     ) {
         match (self.links.remove(&id), introduction) {
-            (Some((computer, link)), _) => lose(self.registry, &computer, &link, &why),
+            (Some((computer, link)), _) => {
+                self.registry.end(&computer, &link, Ending::Elsewhere(why));
+            }
             (None, Some(introduction)) => {
                 let facts = Facts::introduced(&introduction);
                 self.registry.enter_gone(facts, since, why);
@@ -432,7 +430,8 @@ impl Computers<'_> {
 
     fn lose_all(&mut self, why: &str) {
         for (computer, link) in self.links.drain().map(|(_, link)| link) {
-            lose(self.registry, &computer, &link, why);
+            let ending = Ending::Elsewhere(why.to_owned());
+            self.registry.end(&computer, &link, ending);
         }
     }
 }
@@ -442,10 +441,4 @@ impl Drop for Computers<'_> {
     fn drop(&mut self) {
         self.lose_all("the link to the mcp-bridge that holds the link port has ended");
     }
-}
-
-fn lose(registry: &Registry, computer: &Computer, link: &Arc<Link>, why: &str) {
-    link.end(Ending::Elsewhere(why.to_owned()));
-    registry.leave(computer, link, why);
-    link.has_just_ended();
 }

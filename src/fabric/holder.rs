@@ -10,7 +10,6 @@ use std::{
 use hyper::{Request, body::Bytes, client::conn::http1, header};
 use hyper_util::rt::TokioIo;
 use serde::Deserialize;
-use serde_json::Value;
 use thiserror::Error;
 use tokio::{
     net::{TcpStream, lookup_host},
@@ -162,9 +161,7 @@ pub fn note_owner(state: &Path, port: u16, owner: &Owner) {
 /// Who held the port last, as far as it was written down.
 pub fn last_owner(state: &Path, port: u16) -> Option<Owner> {
     let text = std::fs::read_to_string(owner_file(state, port)).ok()?;
-    serde_json::from_str::<Value>(&text)
-        .and_then(serde_json::from_value)
-        .ok()
+    serde_json::from_str(&text).ok()
 }
 
 fn owner_file(state: &Path, port: u16) -> PathBuf {

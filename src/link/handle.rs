@@ -157,10 +157,7 @@ impl Link {
     /// The link has ended.
     pub async fn send_request(&self, job: &Job, message: String) -> Result<(), LinkEnded> {
         match &self.outlet {
-            Outlet::Session(frames) => frames
-                .send(Box::new(Outgoing::Message(message)))
-                .await
-                .map_err(|_| LinkEnded),
+            Outlet::Session(frames) => hand(frames, Outgoing::Message(message)).await,
             Outlet::Owner { line, computer } => {
                 let about = about(job);
                 line.send(*computer, self.serial, Some(&about), &message)
@@ -182,7 +179,7 @@ impl Link {
                     frame: frame.into_bytes(),
                     arrived,
                 });
-                frames.send(Box::new(frame)).await.map_err(|_| LinkEnded)?;
+                hand(frames, frame).await?;
                 waiting.await.map_err(|_| LinkEnded)
             }
             Outlet::Owner { line, computer } => {
@@ -199,10 +196,7 @@ impl Link {
     /// The link has ended.
     pub async fn send(&self, message: String) -> Result<(), LinkEnded> {
         match &self.outlet {
-            Outlet::Session(frames) => frames
-                .send(Box::new(Outgoing::Message(message)))
-                .await
-                .map_err(|_| LinkEnded),
+            Outlet::Session(frames) => hand(frames, Outgoing::Message(message)).await,
             Outlet::Owner { line, computer } => {
                 line.note(message::envelope(*computer, self.serial, None, &message));
                 Ok(())
@@ -239,6 +233,10 @@ impl Link {
         let _ = self.ending.set(ending);
         self.end.cancel();
     }
+}
+
+async fn hand(frames: &mpsc::Sender<Box<Outgoing>>, frame: Outgoing) -> Result<(), LinkEnded> {
+    frames.send(Box::new(frame)).await.map_err(|_| LinkEnded)
 }
 
 fn about(job: &Job) -> AboutRequest<'_> {

@@ -197,15 +197,6 @@ impl Job {
         })
     }
 
-    /// What it is about.
-    pub fn about(&self) -> About<'_> {
-        About {
-            code: &self.code,
-            exclusive: self.exclusive,
-            listed: self.listed,
-        }
-    }
-
     /// Looks at the job now.
     pub fn look<T>(&self, look: impl FnOnce(&Progress) -> T) -> T {
         look(&self.progress.borrow())

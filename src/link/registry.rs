@@ -18,6 +18,7 @@ use super::{
         message::{FromOwner, Introduction},
     },
     computer::{Computer, Facts, Presence},
+    ending::Ending,
     frame::{ComputerId, Hello},
     handle::{Link, Outgoing},
     job::{Job, RequestIds},
@@ -114,6 +115,15 @@ impl Registry {
             why: why.to_owned(),
         });
         self.forget_some(&mut computers);
+    }
+
+    /// Ends a link for everyone: its computer is gone, unless a newer link has taken its place.
+    pub fn end(&self, computer: &Computer, link: &Arc<Link>, ending: Ending) {
+        let why = ending.why();
+        // Whoever waits learns of the end last, and then asks why: so the reason is set first.
+        link.end(ending);
+        self.leave(computer, link, &why);
+        link.has_just_ended();
     }
 
     /// Takes a guest in, and tells it of all computers before anything that changes from now on.

@@ -111,12 +111,9 @@ struct Leaving {
 
 impl Drop for Leaving {
     fn drop(&mut self) {
-        let why = self.ending.why();
-        // Whoever waits learns of the end through these, and then asks why: so the reason is set first.
-        self.link.end(self.ending.clone());
-        self.shared.registry.leave(&self.computer, &self.link, &why);
-        self.link.has_just_ended();
-        tracing::info!(computer = %self.computer.id, why, "left");
+        let (computer, ending) = (&self.computer, self.ending.clone());
+        tracing::info!(computer = %computer.id, why = ending.why(), "left");
+        self.shared.registry.end(computer, &self.link, ending);
     }
 }
 

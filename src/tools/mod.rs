@@ -192,7 +192,7 @@ pub fn failure(text: impl Into<String>) -> CallToolResult {
 }
 
 /// All text of a result.
-fn text_of(result: &CallToolResult) -> String {
+pub fn text_of(result: &CallToolResult) -> String {
     let texts: Vec<_> = result
         .content
         .iter()

@@ -86,11 +86,6 @@ pub enum FromGuest {
         /// The question.
         question: Question,
     },
-    /// Asks for a pong with the same number.
-    Ping {
-        /// The number.
-        n: u64,
-    },
     /// Answers a ping.
     Pong {
         /// Its number.
@@ -194,11 +189,6 @@ pub enum FromOwner {
     /// Asks for a pong with the same number.
     Ping {
         /// The number.
-        n: u64,
-    },
-    /// Answers a ping.
-    Pong {
-        /// Its number.
         n: u64,
     },
 }

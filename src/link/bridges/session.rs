@@ -321,7 +321,6 @@ impl Session {
                     });
                 }
             }
-            Message::Control(FromGuest::Ping { n }) => self.guest.tell(&FromOwner::Pong { n }),
             Message::Control(_) => {}
         }
         Ok(())
