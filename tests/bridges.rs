@@ -737,6 +737,32 @@ async fn who_does_not_know_the_secret_is_told_nothing() {
 }
 
 #[tokio::test]
+async fn a_guests_request_waits_for_its_place_at_a_version_1_computer() {
+    let place = Place::new();
+    let mut own = place.bridge().await;
+    let mut guest = place.bridge().await;
+    let mut computer = RawComputer::link(place.address(), 12, Some("old")).await;
+    guest.linked(12).await;
+    let call = |code: &str| json!({"computerId": 12, "code": code});
+    for _ in 0..32 {
+        own.start_call("exec-lua", call("'owner'")).await;
+    }
+    let mut first = Vec::new();
+    for _ in 0..32 {
+        first.push(computer.request().await);
+    }
+    // All places are taken until the computer answers, since it never says what it has taken.
+    let waiting = guest.start_call("exec-lua", call("'guest'")).await;
+    tokio::time::sleep(Duration::from_millis(300)).await;
+    let answer = json!({"returns": [], "output": "ok"});
+    computer.respond(&first[0], answer.clone()).await;
+    let request = computer.request().await;
+    assert_eq!(request["params"]["code"], "'guest'");
+    computer.respond(&request, answer).await;
+    assert_eq!(guest.answer(waiting).await.text, "ok");
+}
+
+#[tokio::test]
 async fn a_version_1_computer_serves_all_clients() {
     let place = Place::new();
     let mut own = place.bridge().await;

@@ -465,7 +465,7 @@ impl Computer {
             && let Ok(message) = request.message(link.text_mode())
             && message.len() <= limit
         {
-            return timeout_at(deadline, link.send_request(job, message))
+            return timeout_at(deadline, link.send_request(job, message, deadline))
                 .await
                 .map_err(|_| Sent::Deadline)?
                 .map_err(|_| Sent::LinkGone);
@@ -483,7 +483,7 @@ impl Computer {
             });
         }
         tokio::select! {
-            sent = link.send_request_in_parts(job, unescaped) => sent.map_err(|_| Sent::LinkEnded),
+            sent = link.send_request_in_parts(job, unescaped, deadline) => sent.map_err(|_| Sent::LinkEnded),
             () = link.ended() => Err(Sent::LinkEnded),
             () = sleep_until(deadline) => Err(Sent::Deadline),
         }
@@ -523,9 +523,11 @@ impl Computer {
             let place = link.place(turn).await?;
             // A message of the game is pure ASCII. What is not, or is too long, goes out in parts.
             if frame.is_ascii() && frame.len() <= link.max_message() {
-                link.send_request(&job, frame).await.ok()?;
+                link.send_request(&job, frame, deadline).await.ok()?;
             } else {
-                link.send_request_in_parts(&job, frame).await.ok()?;
+                link.send_request_in_parts(&job, frame, deadline)
+                    .await
+                    .ok()?;
                 arrived();
             }
             let until = match link.boot() {

@@ -6,7 +6,10 @@ use std::{
 };
 
 use thiserror::Error;
-use tokio::sync::{Mutex, Semaphore, SemaphorePermit, mpsc, oneshot};
+use tokio::{
+    sync::{Mutex, Semaphore, SemaphorePermit, mpsc, oneshot},
+    time::Instant,
+};
 use tokio_util::sync::CancellationToken;
 
 use super::{
@@ -151,26 +154,36 @@ impl Link {
         self.window.acquire().await.ok()
     }
 
-    /// Hands over a request, as one message. It is gone when the link breaks before it is sent.
+    /// Hands over a request that is worth sending until `deadline`, as one message. It is gone when the link breaks before it is sent.
     ///
     /// # Errors
     /// The link has ended.
-    pub async fn send_request(&self, job: &Job, message: String) -> Result<(), LinkEnded> {
+    pub async fn send_request(
+        &self,
+        job: &Job,
+        message: String,
+        deadline: Instant,
+    ) -> Result<(), LinkEnded> {
         match &self.outlet {
             Outlet::Session(frames) => hand(frames, Outgoing::Message(message)).await,
             Outlet::Owner { line, computer } => {
-                let about = about(job);
+                let about = about(job, deadline);
                 line.send(*computer, self.serial, Some(&about), &message)
                     .await
             }
         }
     }
 
-    /// Sends a request in parts, and waits until all of it has arrived.
+    /// Sends such a request in parts, and waits until all of it has arrived.
     ///
     /// # Errors
     /// The link ended first, or the agent refused the frame.
-    pub async fn send_request_in_parts(&self, job: &Job, frame: String) -> Result<(), LinkEnded> {
+    pub async fn send_request_in_parts(
+        &self,
+        job: &Job,
+        frame: String,
+        deadline: Instant,
+    ) -> Result<(), LinkEnded> {
         match &self.outlet {
             Outlet::Session(frames) => {
                 let (arrived, waiting) = oneshot::channel();
@@ -183,7 +196,7 @@ impl Link {
                 waiting.await.map_err(|_| LinkEnded)
             }
             Outlet::Owner { line, computer } => {
-                let about = about(job);
+                let about = about(job, deadline);
                 line.send_long(&job.id, *computer, self.serial, &about, &frame)
                     .await
             }
@@ -239,10 +252,12 @@ async fn hand(frames: &mpsc::Sender<Box<Outgoing>>, frame: Outgoing) -> Result<(
     frames.send(Box::new(frame)).await.map_err(|_| LinkEnded)
 }
 
-fn about(job: &Job) -> AboutRequest<'_> {
+fn about(job: &Job, deadline: Instant) -> AboutRequest<'_> {
+    let left = deadline.saturating_duration_since(Instant::now());
     AboutRequest {
         code: job.code.as_str().into(),
         exclusive: job.exclusive,
         listed: job.listed,
+        deadline_ms: u64::try_from(left.as_millis()).unwrap_or(u64::MAX),
     }
 }

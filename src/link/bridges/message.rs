@@ -29,6 +29,7 @@ pub struct Envelope<'a> {
 
 /// What an owner has to know of a request that it passes on.
 #[derive(Debug, Clone, Deserialize, Serialize)]
+#[serde(rename_all = "camelCase")]
 pub struct AboutRequest<'a> {
     /// The beginning of its code.
     #[serde(borrow)]
@@ -37,20 +38,18 @@ pub struct AboutRequest<'a> {
     pub exclusive: bool,
     /// Whether it is worth a place in lists.
     pub listed: bool,
+    /// For how long it is worth sending, in milliseconds. The frame tells that only to an agent of version 2.
+    pub deadline_ms: u64,
 }
 
 /// What an owner reads of a frame that a guest sends.
 #[derive(Debug, Deserialize)]
-#[serde(rename_all = "camelCase")]
 pub struct Outline<'a> {
     /// Its type.
     #[serde(rename = "type", borrow)]
     pub kind: std::borrow::Cow<'a, str>,
     /// The request's id.
     pub id: String,
-    /// For how long the request is worth sending, in milliseconds.
-    #[serde(default)]
-    pub deadline_ms: u64,
 }
 
 /// What a guest says.
@@ -320,6 +319,7 @@ mod tests {
             code: "print('hi')\n".into(),
             exclusive: true,
             listed: true,
+            deadline_ms: 20_000,
         };
         let written = envelope(ComputerId(3), 7, Some(&about), frame);
         assert!(matches!(

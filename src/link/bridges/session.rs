@@ -22,7 +22,10 @@ use tokio::{
 use super::{
     DEAD_AFTER, GREETING_TIME, PING_EVERY, PROTOCOL,
     guests::Guest,
-    message::{self, Envelope, FromGuest, FromOwner, Message, Outline, Owner, Question, Reply},
+    message::{
+        self, AboutRequest, Envelope, FromGuest, FromOwner, Message, Outline, Owner, Question,
+        Reply,
+    },
     secret::{self, Nonces, Secret, Side},
     snapshot::JobSnapshot,
 };
@@ -343,14 +346,7 @@ impl Session {
         match (outline.kind.as_ref(), &envelope.about) {
             ("request", Some(about)) if outline.id.starts_with(&self.guest.prefix) => {
                 if self.requests.insert(outline.id.clone()) {
-                    let about = (
-                        about.code.clone().into_owned(),
-                        about.exclusive,
-                        about.listed,
-                    );
-                    let frame = envelope.frame.get().to_owned();
-                    let deadline = Instant::now() + Duration::from_millis(outline.deadline_ms);
-                    self.relay(computer, link, outline.id, about, frame, deadline);
+                    self.relay(computer, link, outline.id, about, envelope.frame.get());
                 }
             }
             ("cancel" | "ack" | "output-ack", None) => {
@@ -377,21 +373,23 @@ impl Session {
         computer: Arc<Computer>,
         link: Arc<Link>,
         id: String,
-        about: (String, bool, bool),
-        frame: String,
-        deadline: Instant,
+        about: &AboutRequest<'_>,
+        frame: &str,
     ) {
         let turn = self.turns.entry(computer.id).or_default().clone();
         let guest = self.guest.clone();
+        let (exclusive, listed) = (about.exclusive, about.listed);
+        let code = about.code.clone().into_owned();
+        let frame = frame.to_owned();
+        let deadline = Instant::now() + Duration::from_millis(about.deadline_ms);
         tracing::debug!(computer = %computer.id, request = id, guest = guest.pid, "passed on");
         self.under_way.spawn(async move {
-            let (code, exclusive, listed) = &about;
             let relayed = Relayed {
                 id: id.clone(),
                 about: About {
-                    code,
-                    exclusive: *exclusive,
-                    listed: *listed,
+                    code: &code,
+                    exclusive,
+                    listed,
                 },
                 frame,
                 deadline,
