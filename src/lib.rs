@@ -8,6 +8,7 @@
 #![warn(missing_docs, clippy::expect_used, clippy::unwrap_used)]
 
 pub mod agent;
+pub mod client_rules;
 pub mod commands;
 pub mod config;
 pub mod fabric;
@@ -15,5 +16,6 @@ pub mod link;
 pub mod logging;
 pub mod mcp;
 pub mod simulator;
+pub mod store;
 pub mod tools;
 pub mod upstream;

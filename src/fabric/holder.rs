@@ -16,10 +16,7 @@ use tokio::{
     time::timeout,
 };
 
-use crate::{
-    config::LinkConfig,
-    link::bridges::message::{self, Owner},
-};
+use crate::{config::LinkConfig, link::bridges::message::Owner, store};
 
 /// How long a holder may take to be reached, and to answer.
 const ANSWER_TIME: Duration = Duration::from_secs(2);
@@ -149,19 +146,14 @@ pub fn frozen(owner: Option<&Owner>) -> String {
 /// Writes down who holds the port: of an owner that is frozen nothing else can be learned.
 pub fn note_owner(state: &Path, port: u16, owner: &Owner) {
     let file = owner_file(state, port);
-    let temporary = file.with_extension(format!("{}.tmp", owner.pid));
-    let written = std::fs::create_dir_all(state)
-        .and_then(|()| std::fs::write(&temporary, message::write(owner)))
-        .and_then(|()| std::fs::rename(&temporary, &file));
-    if let Err(error) = written {
+    if let Err(error) = store::write(&file, owner) {
         tracing::warn!(file = %file.display(), %error, "the owner of the link port can't be written down");
     }
 }
 
 /// Who held the port last, as far as it was written down.
 pub fn last_owner(state: &Path, port: u16) -> Option<Owner> {
-    let text = std::fs::read_to_string(owner_file(state, port)).ok()?;
-    serde_json::from_str(&text).ok()
+    store::read(&owner_file(state, port))
 }
 
 fn owner_file(state: &Path, port: u16) -> PathBuf {

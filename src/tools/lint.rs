@@ -7,9 +7,7 @@ use rmcp::model::{JsonObject, Tool as Definition};
 use serde_json::{Value, json};
 
 use super::validation::Validator;
-
-/// The longest name: clients put their own prefix before it, and the limit of some is 64 characters.
-const MAX_NAME: usize = 47;
+use crate::client_rules::{LONGEST_TOOL_NAME, takes_argument};
 
 /// The longest description, in bytes: what stands here is paid for with every request.
 const MAX_DESCRIPTION: usize = 4 * 1024;
@@ -74,9 +72,9 @@ pub fn check(tool: &Definition) -> Vec<String> {
     let goes_on_well = name
         .chars()
         .all(|c| c.is_ascii_alphanumeric() || matches!(c, '_' | '-'));
-    if !begins_well || !goes_on_well || name.len() > MAX_NAME {
+    if !begins_well || !goes_on_well || name.len() > LONGEST_TOOL_NAME {
         problems.push(format!(
-            "the name must begin with a letter and have only letters, digits, _ and -, {MAX_NAME} at most: clients put \
+            "the name must begin with a letter and have only letters, digits, _ and -, {LONGEST_TOOL_NAME} at most: clients put \
              their own before it, and many take no more"
         ));
     }
@@ -200,7 +198,7 @@ fn part(schema: &Value, root: &Value, path: &str, depth: usize, problems: &mut V
             continue;
         };
         for (name, inner) in inner {
-            if keyword == "properties" && !is_key(name) {
+            if keyword == "properties" && !takes_argument(name) {
                 problems.push(format!(
                     "{path}: the argument `{name}` must have only letters, digits, _, . and -, 64 at most: some \
                      providers take no other"
@@ -215,14 +213,6 @@ fn part(schema: &Value, root: &Value, path: &str, depth: usize, problems: &mut V
             );
         }
     }
-}
-
-fn is_key(name: &str) -> bool {
-    !name.is_empty()
-        && name.len() <= 64
-        && name
-            .chars()
-            .all(|c| c.is_ascii_alphanumeric() || matches!(c, '_' | '.' | '-'))
 }
 
 #[cfg(test)]

@@ -8,6 +8,8 @@ use std::sync::Arc;
 use rmcp::model::{JsonObject, Tool};
 use serde_json::{Map, Value, json};
 
+use crate::client_rules;
+
 /// How deep a schema may be nested.
 const DEEPEST: usize = 32;
 
@@ -104,7 +106,9 @@ fn repair(schema: &mut JsonObject, depth: usize) -> Result<(), String> {
         schema.remove("required");
     }
     if let Some(Value::Object(properties)) = schema.get("properties")
-        && let Some(name) = properties.keys().find(|name| !is_property_name(name))
+        && let Some(name) = properties
+            .keys()
+            .find(|name| !client_rules::takes_argument(name))
     {
         return Err(format!(
             "has an argument `{name}`; names of 1 to 64 letters, digits, `_`, `-` and `.` are taken"
@@ -195,14 +199,6 @@ fn split_types(schema: &mut JsonObject) {
     } else {
         schema.insert("anyOf".to_owned(), choices);
     }
-}
-
-/// As model providers take them.
-fn is_property_name(name: &str) -> bool {
-    (1..=64).contains(&name.len())
-        && name
-            .chars()
-            .all(|c| c.is_ascii_alphanumeric() || matches!(c, '_' | '-' | '.'))
 }
 
 #[cfg(test)]

@@ -21,7 +21,6 @@ pub mod server;
 pub mod session;
 pub mod sources;
 pub mod status;
-pub mod store;
 pub mod tail;
 mod tap;
 pub mod trust;

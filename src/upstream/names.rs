@@ -4,10 +4,7 @@
 //! what clients refuse is replaced, and then a hash of the exact original keeps the name apart from others and the same
 //! from day to day. Names are resolved through the map that they were made for (see `listing`), never by taking apart.
 
-use super::store;
-
-/// The longest public name: clients put a prefix of their own before it, and 64 is the limit of some.
-pub const LONGEST: usize = 47;
+use crate::{client_rules::LONGEST_TOOL_NAME, store};
 
 /// The longest server id; the rest is for the tool.
 const LONGEST_SERVER: usize = 20;
@@ -41,7 +38,7 @@ pub fn server_id(name: &str) -> String {
 /// The public name of a server's tool or prompt.
 pub fn public(server_id: &str, name: &str) -> String {
     let plain = sanitised(name, '_');
-    let room = LONGEST - server_id.len() - SEPARATOR.len();
+    let room = LONGEST_TOOL_NAME - server_id.len() - SEPARATOR.len();
     if plain == name && !name.is_empty() && name.len() <= room {
         return format!("{server_id}{SEPARATOR}{name}");
     }
@@ -51,7 +48,7 @@ pub fn public(server_id: &str, name: &str) -> String {
 /// The public name with a hash, for a name that would otherwise be another's.
 pub fn hashed(server_id: &str, name: &str) -> String {
     let plain = sanitised(name, '_');
-    let room = LONGEST - server_id.len() - SEPARATOR.len() - HASH - 1;
+    let room = LONGEST_TOOL_NAME - server_id.len() - SEPARATOR.len() - HASH - 1;
     // The end of a long name says more than its beginning.
     let tail = &plain[plain.len().saturating_sub(room)..];
     format!("{server_id}{SEPARATOR}{tail}_{}", short_hash(name))
@@ -86,7 +83,7 @@ mod tests {
     use super::*;
 
     fn fits(name: &str) -> bool {
-        name.len() <= LONGEST
+        name.len() <= LONGEST_TOOL_NAME
             && name.starts_with(|c: char| c.is_ascii_alphabetic())
             && name
                 .chars()
@@ -153,7 +150,7 @@ mod tests {
     fn a_long_name_keeps_its_end() {
         let name = format!("{}_create_issue", "very_long_".repeat(9));
         let public = public("github", &name);
-        assert_eq!(public.len(), LONGEST);
+        assert_eq!(public.len(), LONGEST_TOOL_NAME);
         assert!(public.contains("_create_issue_"), "{public}");
     }
 

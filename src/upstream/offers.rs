@@ -8,7 +8,7 @@ use std::{
 use rmcp::model::{Prompt, Resource, ResourceTemplate, Tool};
 use serde::{Deserialize, Serialize};
 
-use super::store;
+use crate::store;
 
 /// Everything one server offers.
 #[derive(Debug, Clone, Default, PartialEq, Serialize, Deserialize)]

@@ -13,8 +13,9 @@ use serde_json::{Map, Value};
 
 use super::{
     entry::{Entry, Origin},
-    itself, store,
+    itself,
 };
+use crate::store;
 
 /// The user's own file, in the configuration folder.
 pub const USER_FILE: &str = "mcp.json";

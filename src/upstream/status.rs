@@ -8,7 +8,7 @@ use std::{
 
 use serde::{Deserialize, Serialize};
 
-use super::store;
+use crate::store;
 
 /// How often a bridge says that it still runs, where nothing else tells.
 pub const HEARTBEAT: Duration = Duration::from_secs(10);

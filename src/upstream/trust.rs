@@ -13,7 +13,8 @@ use rmcp::model::Tool;
 use serde::{Deserialize, Serialize};
 use serde_json::{Value, json};
 
-use super::{offers::Offers, sources::ProjectFile, store};
+use super::{offers::Offers, sources::ProjectFile};
+use crate::store;
 
 /// A project's file that the user has agreed to.
 #[derive(Debug, Serialize, Deserialize)]
