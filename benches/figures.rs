@@ -96,22 +96,16 @@ fn round_trip(runtime: &Runtime) -> Result<()> {
     let _computers = link(runtime, port, 1..2)?;
     process.wait_for_computers(1)?;
     let line = call(7, 1).to_string();
-    let once = |process: &mut Process| -> Result<f64> {
-        let start = Instant::now();
-        process.send(&line)?;
-        process.line()?;
-        Ok(start.elapsed().as_secs_f64())
-    };
     for _ in 0..200 {
-        once(&mut process)?;
+        process.timed(&line)?;
     }
     let mut cat = Process::start(itself("--as-cat"))?;
     let mut echo = WebSocketEcho::start(runtime)?;
     let (mut ours, mut floor) = (Vec::new(), Vec::new());
     // In turn, so that what else the machine does falls on both.
     for _ in 0..ROUND_TRIPS {
-        ours.push(once(&mut process)?);
-        floor.push(once(&mut cat)? + echo.once(runtime)?);
+        ours.push(process.timed(&line)?);
+        floor.push(cat.timed(&line)? + echo.once(runtime)?);
     }
     let (ours, floor) = (Samples(ours).sorted(), Samples(floor).sorted());
     for (name, at) in [("median", 0.5), ("99th percentile", 0.99)] {
@@ -140,15 +134,9 @@ fn round_trip_of_a_guest(runtime: &Runtime) -> Result<()> {
     guest.open()?;
     guest.wait_for_computers(1)?;
     let line = call(7, 1).to_string();
-    let once = |process: &mut Process| -> Result<f64> {
-        let start = Instant::now();
-        process.send(&line)?;
-        process.line()?;
-        Ok(start.elapsed().as_secs_f64())
-    };
     let (mut of_guest, mut of_owner) = (Vec::new(), Vec::new());
     for round in 0..ROUND_TRIPS + 200 {
-        let times = (once(&mut guest)?, once(&mut owner)?);
+        let times = (guest.timed(&line)?, owner.timed(&line)?);
         // The first ones warm up.
         if round >= 200 {
             of_guest.push(times.0);
@@ -172,26 +160,20 @@ fn handler_on_the_host() -> Result<()> {
     let native =
         json!({"jsonrpc": "2.0", "id": 7, "method": "tools/call", "params": {"name": "list-jobs"}});
     let (line, native) = (line.to_string(), native.to_string());
-    let once = |process: &mut Process, line: &str| -> Result<f64> {
-        let start = Instant::now();
-        process.send(line)?;
-        process.line()?;
-        Ok(start.elapsed().as_secs_f64())
-    };
     let first = sample(SPAWNS, || {
         let mut process = Process::start(bridge())?;
         process.open()?;
-        once(&mut process, &line)
+        process.timed(&line)
     })?;
     let mut process = Process::start(bridge())?;
     process.open()?;
     for _ in 0..20 {
-        once(&mut process, &line)?;
+        process.timed(&line)?;
     }
     let (mut pooled, mut floor) = (Vec::new(), Vec::new());
     for _ in 0..ROUND_TRIPS {
-        pooled.push(once(&mut process, &line)?);
-        floor.push(once(&mut process, &native)?);
+        pooled.push(process.timed(&line)?);
+        floor.push(process.timed(&native)?);
     }
     let (pooled, floor) = (Samples(pooled).sorted(), Samples(floor).sorted());
     print(
@@ -403,6 +385,14 @@ impl Process {
     fn send(&mut self, line: &str) -> Result<()> {
         self.input.write_all(format!("{line}\n").as_bytes())?;
         Ok(())
+    }
+
+    /// How long it takes to answer this line, in seconds.
+    fn timed(&mut self, line: &str) -> Result<f64> {
+        let start = Instant::now();
+        self.send(line)?;
+        self.line()?;
+        Ok(start.elapsed().as_secs_f64())
     }
 
     fn line(&mut self) -> Result<String> {

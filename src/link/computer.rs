@@ -458,13 +458,19 @@ impl Computer {
     ) -> Result<(), Sent> {
         let limit = link.max_message();
         // Escapes only make it longer, so what is longer than the limit unescaped needs no escaping.
-        let unescaped = request
+        let mut unescaped = request
             .unescaped()
             .map_err(|_| Sent::TooLarge { size: 0, limit })?;
-        if unescaped.len() <= limit
-            && let Ok(message) = request.message(link.text_mode())
-            && message.len() <= limit
-        {
+        let message = if unescaped.len() > limit {
+            None
+        } else if unescaped.is_ascii() {
+            // Most are, and need no escape to be a message.
+            Some(std::mem::take(&mut unescaped))
+        } else {
+            let message = request.message(link.text_mode()).ok();
+            message.filter(|message| message.len() <= limit)
+        };
+        if let Some(message) = message {
             return timeout_at(deadline, link.send_request(job, message, deadline))
                 .await
                 .map_err(|_| Sent::Deadline)?
