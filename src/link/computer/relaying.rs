@@ -1,0 +1,85 @@
+//! Passing on what another bridge asks of a computer.
+
+use tokio::time::{Instant, timeout_at};
+
+use super::{ACCEPT_TIME, Computer, lock};
+use crate::link::{
+    handle::{Link, Turn},
+    job::{About, Job, Stage},
+};
+
+/// Another bridge's request.
+#[derive(Debug)]
+pub struct Relayed<'a> {
+    /// Its id.
+    pub id: String,
+    /// What it is about.
+    pub about: About<'a>,
+    /// Its frame.
+    pub frame: String,
+    /// Until when it is worth sending.
+    pub deadline: Instant,
+}
+
+impl Computer {
+    /// Passes another bridge's request on over this link, once, in that bridge's turn: the other bridge sees to the
+    /// rest. `arrived` is told when a frame that goes out in parts has arrived. Ends when the computer has taken the
+    /// request from its queue, or won't.
+    pub async fn relay(
+        &self,
+        link: &Link,
+        relayed: Relayed<'_>,
+        turn: &Turn,
+        arrived: impl FnOnce(),
+    ) {
+        let Relayed {
+            id,
+            about,
+            frame,
+            deadline,
+        } = relayed;
+        let job = {
+            let mut others = lock(&self.others);
+            match others.get(&id) {
+                Some(job) => job,
+                None => {
+                    let job = Job::relayed(id, about, link.boot().map(str::to_owned));
+                    if !others.enter(job.clone()) {
+                        tracing::warn!(computer = %self.id, request = job.id, "too many jobs of other bridges");
+                        return;
+                    }
+                    job
+                }
+            }
+        };
+        let sent = async {
+            let place = link.place(turn).await?;
+            // A message of the game is pure ASCII. What is not, or is too long, goes out in parts.
+            if frame.is_ascii() && frame.len() <= link.max_message() {
+                link.send_request(&job, frame, deadline).await.ok()?;
+            } else {
+                link.send_request_in_parts(&job, frame, deadline)
+                    .await
+                    .ok()?;
+                arrived();
+            }
+            let until = match link.boot() {
+                Some(_) => deadline.min(Instant::now() + ACCEPT_TIME),
+                None => deadline,
+            };
+            let mut progress = job.follow();
+            let taken = progress.wait_for(|progress| progress.stage != Stage::Asked);
+            // If it does not take the request, the other bridge sends it again.
+            let _ = timeout_at(until, taken).await;
+            drop(place);
+            Some(())
+        };
+        tokio::select! {
+            _ = timeout_at(deadline, sent) => {}
+            () = link.ended() => {}
+        }
+        if job.stage() == Stage::Asked {
+            lock(&self.others).remove(&job.id);
+        }
+    }
+}
