@@ -7,7 +7,9 @@ use rmcp::model::{JsonObject, Tool as Definition};
 use serde_json::{Value, json};
 
 use super::validation::Validator;
-use crate::client_rules::{LONGEST_TOOL_NAME, takes_argument};
+use crate::client_rules::{
+    DEEPEST_SCHEMA, LONGEST_TOOL_NAME, REFUSED_AT_ROOT, Subschemas, takes_argument,
+};
 
 /// The longest description, in bytes: what stands here is paid for with every request.
 const MAX_DESCRIPTION: usize = 4 * 1024;
@@ -15,37 +17,8 @@ const MAX_DESCRIPTION: usize = 4 * 1024;
 /// The longest schema, in bytes of JSON.
 const MAX_SCHEMA: usize = 32 * 1024;
 
-/// The deepest schema.
-const MAX_DEPTH: usize = 24;
-
 /// The only dialect that all clients take.
 const DIALECT: &str = "https://json-schema.org/draft/2020-12/schema";
-
-/// Keywords whose value is a schema.
-const ONE: [&str; 10] = [
-    "additionalProperties",
-    "contains",
-    "else",
-    "if",
-    "items",
-    "not",
-    "propertyNames",
-    "then",
-    "unevaluatedItems",
-    "unevaluatedProperties",
-];
-
-/// Keywords whose value is a list of schemas.
-const SEVERAL: [&str; 4] = ["allOf", "anyOf", "oneOf", "prefixItems"];
-
-/// Keywords whose value is a map of schemas.
-const NAMED: [&str; 5] = [
-    "$defs",
-    "definitions",
-    "dependentSchemas",
-    "patternProperties",
-    "properties",
-];
 
 /// Fills in what may be left out of an input schema and means the same: its type, and no empty `required`.
 pub fn complete(schema: &mut JsonObject) {
@@ -102,7 +75,7 @@ fn whole(schema: &JsonObject, name: &str, problems: &mut Vec<String>) {
             schema.get("type").cloned().unwrap_or_default()
         ));
     }
-    for keyword in ["oneOf", "anyOf", "allOf", "not", "enum"] {
+    for keyword in REFUSED_AT_ROOT {
         if schema.contains_key(keyword) {
             problems.push(format!(
                 "{name} must not have `{keyword}` at its root: some clients drop the tool, or the whole server"
@@ -134,8 +107,10 @@ fn whole(schema: &JsonObject, name: &str, problems: &mut Vec<String>) {
 
 /// Checks one schema inside another.
 fn part(schema: &Value, root: &Value, path: &str, depth: usize, problems: &mut Vec<String>) {
-    if depth > MAX_DEPTH {
-        problems.push(format!("{path} is nested deeper than {MAX_DEPTH} levels"));
+    if depth > DEEPEST_SCHEMA {
+        problems.push(format!(
+            "{path} is nested deeper than {DEEPEST_SCHEMA} levels"
+        ));
         return;
     }
     let Value::Object(fields) = schema else {
@@ -156,6 +131,14 @@ fn part(schema: &Value, root: &Value, path: &str, depth: usize, problems: &mut V
     {
         problems.push(format!("{path} is an array, so it needs `items`"));
     }
+    if let Some(Value::Object(properties)) = fields.get("properties") {
+        for name in properties.keys().filter(|name| !takes_argument(name)) {
+            problems.push(format!(
+                "{path}: the argument `{name}` must have only letters, digits, _, . and -, 64 at most: some \
+                 providers take no other"
+            ));
+        }
+    }
     if fields.get("required") == Some(&json!([])) {
         problems.push(format!(
             "{path} must not have an empty `required`: leave it out"
@@ -169,48 +152,24 @@ fn part(schema: &Value, root: &Value, path: &str, depth: usize, problems: &mut V
             ));
         }
     }
-    for keyword in ONE {
-        match fields.get(keyword) {
-            None | Some(Value::Bool(_)) => {}
-            Some(inner) => part(
-                inner,
-                root,
-                &format!("{path}.{keyword}"),
-                depth + 1,
-                problems,
-            ),
-        }
-    }
-    for keyword in SEVERAL {
-        let inner = fields.get(keyword).and_then(Value::as_array);
-        for (index, inner) in inner.into_iter().flatten().enumerate() {
-            part(
-                inner,
-                root,
-                &format!("{path}.{keyword}[{index}]"),
-                depth + 1,
-                problems,
-            );
-        }
-    }
-    for keyword in NAMED {
-        let Some(inner) = fields.get(keyword).and_then(Value::as_object) else {
-            continue;
-        };
-        for (name, inner) in inner {
-            if keyword == "properties" && !takes_argument(name) {
-                problems.push(format!(
-                    "{path}: the argument `{name}` must have only letters, digits, _, . and -, 64 at most: some \
-                     providers take no other"
-                ));
+    for (keyword, inner) in fields {
+        let path = format!("{path}.{keyword}");
+        let mut inside = |inner, path: &str| part(inner, root, path, depth + 1, problems);
+        match (Subschemas::under(keyword), inner) {
+            (None, _) | (Some(Subschemas::OneOrBoolean), Value::Bool(_)) => {}
+            (Some(Subschemas::One | Subschemas::OneOrBoolean), inner) => inside(inner, &path),
+            (Some(Subschemas::List), Value::Array(list)) => {
+                for (index, inner) in list.iter().enumerate() {
+                    inside(inner, &format!("{path}[{index}]"));
+                }
             }
-            part(
-                inner,
-                root,
-                &format!("{path}.{keyword}.{name}"),
-                depth + 1,
-                problems,
-            );
+            (Some(Subschemas::Map), Value::Object(map)) => {
+                for (name, inner) in map {
+                    inside(inner, &format!("{path}.{name}"));
+                }
+            }
+            // The validator tells of it.
+            (Some(Subschemas::List | Subschemas::Map), _) => {}
         }
     }
 }

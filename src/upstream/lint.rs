@@ -8,42 +8,10 @@ use std::sync::Arc;
 use rmcp::model::{JsonObject, Tool};
 use serde_json::{Map, Value, json};
 
-use crate::client_rules;
-
-/// How deep a schema may be nested.
-const DEEPEST: usize = 32;
+use crate::client_rules::{DEEPEST_SCHEMA, REFUSED_AT_ROOT, Subschemas, takes_argument};
 
 /// The largest definition that is passed on, in bytes of JSON: about ten times the largest of well-known servers.
 const LARGEST: usize = 64 * 1024;
-
-/// Keys that combine schemas. At the root of a tool's schema they break a client's whole session.
-const COMBINATIONS: [&str; 4] = ["oneOf", "anyOf", "allOf", "not"];
-
-/// Keys whose value is one schema.
-const ONE_SCHEMA: [&str; 10] = [
-    "items",
-    "contains",
-    "not",
-    "if",
-    "then",
-    "else",
-    "propertyNames",
-    "additionalItems",
-    "unevaluatedItems",
-    "contentSchema",
-];
-
-/// Keys whose value is a list of schemas.
-const SCHEMA_LISTS: [&str; 4] = ["oneOf", "anyOf", "allOf", "prefixItems"];
-
-/// Keys whose value is an object of schemas.
-const SCHEMA_MAPS: [&str; 5] = [
-    "properties",
-    "patternProperties",
-    "$defs",
-    "definitions",
-    "dependentSchemas",
-];
 
 /// The tool as clients take it, or why it is withheld.
 ///
@@ -69,13 +37,13 @@ pub fn checked(tool: &Tool) -> Result<Tool, String> {
     Ok(tool)
 }
 
-fn repaired(schema: &JsonObject) -> Result<JsonObject, String> {
-    let mut schema = schema.clone();
+fn repaired(root: &JsonObject) -> Result<JsonObject, String> {
+    let mut schema = root.clone();
     // Clients refuse every dialect but their own, and read the schema in that anyway.
     schema.remove("$schema");
     match schema.get("type") {
         Some(Value::String(kind)) if kind == "object" => {}
-        None if COMBINATIONS.iter().all(|key| !schema.contains_key(*key))
+        None if REFUSED_AT_ROOT.iter().all(|key| !schema.contains_key(*key))
             && !schema.contains_key("$ref") =>
         {
             schema.insert("type".to_owned(), json!("object"));
@@ -83,22 +51,34 @@ fn repaired(schema: &JsonObject) -> Result<JsonObject, String> {
         None => return Err("is not of the type `object`".to_owned()),
         Some(other) => return Err(format!("is of the type {other}, not `object`")),
     }
-    if let Some(key) = COMBINATIONS.iter().find(|key| schema.contains_key(**key)) {
+    if let Some(key) = REFUSED_AT_ROOT
+        .iter()
+        .find(|key| schema.contains_key(**key))
+    {
         return Err(format!("has `{key}` at its root"));
     }
-    repair(&mut schema, 0)?;
+    repair(&mut schema, root, 0)?;
+    let whole = Value::Object(schema.clone());
+    jsonschema::draft202012::meta::validate(&whole).map_err(|error| {
+        let place = error.instance_path();
+        format!("is no JSON Schema 2020-12: {error} (at {place})")
+    })?;
     Ok(schema)
 }
 
-/// Repairs one schema and all in it.
-fn repair(schema: &mut JsonObject, depth: usize) -> Result<(), String> {
-    if depth > DEEPEST {
-        return Err(format!("is nested more than {DEEPEST} deep"));
+/// Repairs one schema of the tool's schema `root`, and all in it.
+fn repair(schema: &mut JsonObject, root: &JsonObject, depth: usize) -> Result<(), String> {
+    if depth > DEEPEST_SCHEMA {
+        return Err(format!("is nested more than {DEEPEST_SCHEMA} deep"));
     }
-    if let Some(Value::String(target)) = schema.get("$ref")
-        && !target.starts_with('#')
-    {
-        return Err(format!("refers to `{target}`, outside of itself"));
+    if let Some(Value::String(target)) = schema.get("$ref") {
+        let Some(pointer) = target.strip_prefix('#') else {
+            return Err(format!("refers to `{target}`, outside of itself"));
+        };
+        // What some generators leave behind. It says nothing, but providers refuse all tools for it.
+        if leads_nowhere(pointer, root) {
+            schema.remove("$ref");
+        }
     }
     if let Some(Value::Array(required)) = schema.get("required")
         && required.is_empty()
@@ -106,53 +86,42 @@ fn repair(schema: &mut JsonObject, depth: usize) -> Result<(), String> {
         schema.remove("required");
     }
     if let Some(Value::Object(properties)) = schema.get("properties")
-        && let Some(name) = properties
-            .keys()
-            .find(|name| !client_rules::takes_argument(name))
+        && let Some(name) = properties.keys().find(|name| !takes_argument(name))
     {
         return Err(format!(
             "has an argument `{name}`; names of 1 to 64 letters, digits, `_`, `-` and `.` are taken"
         ));
     }
+    renew(schema);
     split_types(schema);
     if schema.get("type") == Some(&json!("array")) && !schema.contains_key("prefixItems") {
         schema.entry("items").or_insert_with(|| json!({}));
     }
-    for key in ONE_SCHEMA {
-        if let Some(inner) = schema.get_mut(key) {
-            repair_value(inner, depth)?;
-        }
-    }
-    for key in SCHEMA_LISTS {
-        if let Some(Value::Array(list)) = schema.get_mut(key) {
-            for inner in list {
-                repair_value(inner, depth)?;
+    for (key, inner) in schema {
+        match (Subschemas::under(key), inner) {
+            (None, _) | (Some(Subschemas::OneOrBoolean), Value::Bool(_)) => {}
+            (Some(Subschemas::One | Subschemas::OneOrBoolean), inner) => {
+                repair_value(inner, root, depth)?;
             }
-        }
-    }
-    for key in SCHEMA_MAPS {
-        if let Some(Value::Object(map)) = schema.get_mut(key) {
-            for inner in map.values_mut() {
-                repair_value(inner, depth)?;
+            (Some(Subschemas::List), Value::Array(list)) => {
+                for inner in list {
+                    repair_value(inner, root, depth)?;
+                }
             }
-        }
-    }
-    // True and false stay here, where every client knows them.
-    for key in ["additionalProperties", "unevaluatedProperties"] {
-        if let Some(Value::Object(inner)) = schema.get_mut(key) {
-            repair(inner, depth + 1)?;
+            (Some(Subschemas::Map), Value::Object(map)) => {
+                for inner in map.values_mut() {
+                    repair_value(inner, root, depth)?;
+                }
+            }
+            (Some(Subschemas::List | Subschemas::Map), _) => {}
         }
     }
     Ok(())
 }
 
-fn repair_value(schema: &mut Value, depth: usize) -> Result<(), String> {
+fn repair_value(schema: &mut Value, root: &JsonObject, depth: usize) -> Result<(), String> {
     match schema {
-        Value::Object(fields) => repair(fields, depth + 1),
-        // The older form of a list of schemas, as `items` of a tuple.
-        Value::Array(list) => list
-            .iter_mut()
-            .try_for_each(|inner| repair_value(inner, depth + 1)),
+        Value::Object(fields) => repair(fields, root, depth + 1),
         Value::Bool(true) => {
             *schema = json!({});
             Ok(())
@@ -162,6 +131,45 @@ fn repair_value(schema: &mut Value, depth: usize) -> Result<(), String> {
             Ok(())
         }
         other => Err(format!("has {other} where a schema belongs")),
+    }
+}
+
+/// Whether a JSON pointer leads to nothing in the schema. Names of anchors, and what is escaped for a URI, are trusted.
+fn leads_nowhere(pointer: &str, root: &JsonObject) -> bool {
+    let Some(path) = pointer.strip_prefix('/') else {
+        return false;
+    };
+    let name = path.split('/').next().unwrap_or_default();
+    let rest = &path[name.len()..];
+    let name = name.replace("~1", "/").replace("~0", "~");
+    !pointer.contains('%')
+        && root
+            .get(&name)
+            .is_none_or(|inner| inner.pointer(rest).is_none())
+}
+
+/// Writes what older drafts of JSON Schema wrote otherwise as the draft 2020-12 does, which is what clients read.
+fn renew(schema: &mut JsonObject) {
+    // A list of schemas for the first items of a list, and one for the others.
+    if matches!(schema.get("items"), Some(Value::Array(_))) {
+        if let Some(first) = schema.remove("items") {
+            schema.insert("prefixItems".to_owned(), first);
+        }
+        if let Some(others) = schema.remove("additionalItems") {
+            schema.insert("items".to_owned(), others);
+        }
+    }
+    // Whether the limit itself is excluded.
+    for (excluded, limit) in [
+        ("exclusiveMinimum", "minimum"),
+        ("exclusiveMaximum", "maximum"),
+    ] {
+        if let Some(&Value::Bool(is_excluded)) = schema.get(excluded) {
+            schema.remove(excluded);
+            if is_excluded && let Some(limit) = schema.remove(limit) {
+                schema.insert(excluded.to_owned(), limit);
+            }
+        }
     }
 }
 
@@ -263,6 +271,28 @@ mod tests {
                     "allOf": [{"anyOf": [{"type": "string"}, {"type": "array", "items": {}}]}],
                 }}}),
             ),
+            (
+                json!({"type": "object", "properties": {
+                    "a": {"type": "array", "items": [{"type": "string"}, true], "additionalItems": false},
+                    "b": {"type": "number", "minimum": 0, "exclusiveMinimum": true, "exclusiveMaximum": false},
+                }}),
+                json!({"type": "object", "properties": {
+                    "a": {"type": "array", "prefixItems": [{"type": "string"}, {}], "items": {"not": {}}},
+                    "b": {"type": "number", "exclusiveMinimum": 0},
+                }}),
+            ),
+            (
+                json!({"type": "object", "properties": {
+                    "a": {"$ref": "#/definitions/gone", "description": "an a"},
+                    "b": {"$ref": "#/definitions/x~1y"},
+                    "c": {"$ref": "#"},
+                }, "definitions": {"x/y": {"type": "string"}}}),
+                json!({"type": "object", "properties": {
+                    "a": {"description": "an a"},
+                    "b": {"$ref": "#/definitions/x~1y"},
+                    "c": {"$ref": "#"},
+                }, "definitions": {"x/y": {"type": "string"}}}),
+            ),
         ] {
             assert_eq!(input(schema.clone()), Ok(expected), "{schema}");
         }
@@ -293,6 +323,15 @@ mod tests {
                 "`$filter`",
             ),
             (json!({"type": "object", "properties": {"a": 7}}), "has 7"),
+            (
+                json!({"type": "object", "properties": {"a": {"type": "strin"}}}),
+                "(at /properties/a/type)",
+            ),
+            (json!({"type": "object", "properties": 1}), "no JSON Schema"),
+            (
+                json!({"type": "object", "enum": [{}]}),
+                "`enum` at its root",
+            ),
             (
                 json!({"type": "object", "properties": {"a": deep}}),
                 "nested",
