@@ -17,6 +17,9 @@ pub const PROTOCOL: u32 = 2;
 /// The longest label and the longest other text of a hello that are kept, in characters. The game's labels have 32.
 const MAX_LABEL: usize = 128;
 
+/// The longest name of an agent's start, in bytes. Ours has 16.
+const MAX_BOOT: usize = 128;
+
 /// The largest computer number: Lua's numbers are exact up to 2^53.
 const MAX_COMPUTER_ID: f64 = 9_007_199_254_740_992.0;
 
@@ -93,6 +96,11 @@ pub enum FrameError {
     /// A hello whose computer number can't be one.
     #[error("malformed hello: `computerId` must be a whole number from 0, not {0}")]
     ComputerId(Value),
+    /// A hello whose boot name would not come back to the agent as it was sent.
+    #[error(
+        "malformed hello: `boot` must be at most {MAX_BOOT} characters of ASCII, since each request carries it back"
+    )]
+    Boot,
 }
 
 /// Who an agent says it is, and what it can do.
@@ -350,6 +358,11 @@ fn read_hello(message: &str) -> Result<Hello, FrameError> {
     let wire: WireHello = serde_json::from_str(message)?;
     let computer =
         ComputerId::from_json(&wire.computer_id).ok_or(FrameError::ComputerId(wire.computer_id))?;
+    if let Some(boot) = &wire.boot
+        && (boot.len() > MAX_BOOT || !boot.is_ascii())
+    {
+        return Err(FrameError::Boot);
+    }
     let clip = |text: String| text.chars().take(MAX_LABEL).collect::<String>();
     Ok(Hello {
         computer,
@@ -369,7 +382,7 @@ fn read_hello(message: &str) -> Result<Hello, FrameError> {
         }),
         max_message: wire.max_message.unwrap_or(DEFAULT_MAX_MESSAGE),
         token: wire.token,
-        boot: wire.boot.map(clip),
+        boot: wire.boot,
         jobs: match wire.jobs {
             Value::Array(jobs) => jobs
                 .iter()
@@ -503,6 +516,26 @@ mod tests {
         assert_eq!(read.text_mode(), TextMode::Bytes);
         let machine = read.machine.unwrap();
         assert_eq!((machine.kind.as_str(), machine.advanced), ("turtle", true));
+    }
+
+    #[test]
+    fn a_boot_name_comes_back_as_it_was_sent_or_is_refused() {
+        for (boot, taken) in [
+            ("k3v9".to_owned(), true),
+            (String::new(), true),
+            ("x".repeat(MAX_BOOT), true),
+            ("x".repeat(MAX_BOOT + 1), false),
+            // In a request, its bytes would be those of UTF-8.
+            ("k\\u00c99".to_owned(), false),
+        ] {
+            let read = hello(&format!(
+                r#"{{"type":"hello","computerId":1,"protocol":2,"boot":"{boot}"}}"#
+            ));
+            match read {
+                Ok(read) => assert!(taken && read.boot_name() == Some(boot)),
+                Err(error) => assert!(!taken && error.to_string().contains("`boot`"), "{error}"),
+            }
+        }
     }
 
     #[test]

@@ -149,7 +149,7 @@ async fn greet(socket: &mut WebSocket, unasked: &mut Allowance) -> Result<Box<He
 fn hello_problem(error: &FrameError) -> String {
     match error {
         FrameError::Malformed(error) => format!("malformed hello: {error}"),
-        FrameError::ComputerId(_) => error.to_string(),
+        FrameError::ComputerId(_) | FrameError::Boot => error.to_string(),
     }
 }
 
