@@ -18,9 +18,9 @@ use tokio::time::{Instant, timeout};
 
 pub use crate::link::{
     bridges::message::Owner,
-    computer::{Cancelled, Computer, Facts, Presence, Waited},
+    computer::{Computer, Facts, Presence, Waited},
     frame::{AgentError, Answer, ComputerId},
-    job::{About, End, Job, Progress, Stage},
+    job::{About, Cancelled, End, Job, Progress, Stage},
     port::Blocked,
     text::{one_line, timestamp},
 };

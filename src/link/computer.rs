@@ -11,11 +11,7 @@ use std::{
 
 use tokio::sync::watch;
 
-pub use self::{
-    asking::{Cancelled, Waited},
-    facts::Facts,
-    relaying::Relayed,
-};
+pub use self::{asking::Waited, facts::Facts, relaying::Relayed};
 use super::{
     bridges::message::Introduction,
     frame::{ComputerId, JobReport, OutputPiece, Response},

@@ -2,6 +2,8 @@
 
 use std::{net::SocketAddr, time::Duration};
 
+use thiserror::Error;
+
 use super::frame;
 
 /// How long a new connection has to say hello.
@@ -9,6 +11,11 @@ pub const HELLO_TIME: Duration = Duration::from_secs(10);
 
 /// How long a frame may take to go out before the computer counts as no longer reading.
 pub const SEND_TIME: Duration = Duration::from_secs(10);
+
+/// The link has ended.
+#[derive(Debug, Error)]
+#[error("the link has ended")]
+pub struct LinkEnded;
 
 /// Why a session ends.
 #[derive(Debug, Clone)]

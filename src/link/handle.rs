@@ -5,7 +5,6 @@ use std::{
     sync::{Arc, OnceLock},
 };
 
-use thiserror::Error;
 use tokio::{
     sync::{Mutex, Semaphore, SemaphorePermit, mpsc, oneshot},
     time::Instant,
@@ -17,7 +16,7 @@ use super::{
         message::{self, AboutRequest, Introduction},
         owner_line::OwnerLine,
     },
-    ending::Ending,
+    ending::{Ending, LinkEnded},
     frame::{self, ComputerId, Hello},
     job::Job,
     text::TextMode,
@@ -86,11 +85,6 @@ pub struct InParts {
     /// Told when all of it has arrived.
     pub arrived: oneshot::Sender<()>,
 }
-
-/// The link has ended.
-#[derive(Debug, Error)]
-#[error("the link has ended")]
-pub struct LinkEnded;
 
 impl Link {
     /// A link to the agent that said `hello`, and the receiver that its session reads frames from.

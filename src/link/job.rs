@@ -98,6 +98,18 @@ pub enum Stage {
     Ended,
 }
 
+/// What came of a cancellation.
+#[derive(Debug, Clone, Copy, PartialEq, Eq, Deserialize, Serialize)]
+#[serde(rename_all = "kebab-case")]
+pub enum Cancelled {
+    /// The job has ended, by the cancellation or by itself.
+    Ended,
+    /// The computer was told, but has not answered yet.
+    Told,
+    /// The computer can't be told: it is gone, or its agent is too old.
+    Unreachable,
+}
+
 /// How a job ended.
 #[derive(Debug, Clone, Deserialize, Serialize)]
 #[serde(rename_all = "kebab-case")]

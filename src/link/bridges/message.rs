@@ -9,7 +9,10 @@ use serde::{Deserialize, Serialize};
 use serde_json::value::RawValue;
 
 use super::snapshot::JobSnapshot;
-use crate::link::frame::{AgentProgram, ComputerId, Machine};
+use crate::link::{
+    frame::{AgentProgram, ComputerId, Machine},
+    job::Cancelled,
+};
 
 /// A frame of the link protocol on its way through an owner.
 #[derive(Debug, Deserialize, Serialize)]
@@ -256,7 +259,7 @@ pub enum Reply {
     /// What came of a cancellation.
     Cancelled {
         /// `ended`, `told` or `unreachable`.
-        how: crate::link::computer::Cancelled,
+        how: Cancelled,
         /// The job as it is now.
         job: Option<Box<JobSnapshot>>,
     },

@@ -30,11 +30,11 @@ use super::{
     snapshot::JobSnapshot,
 };
 use crate::link::{
-    computer::{Cancelled, Computer, Relayed},
+    computer::{Computer, Relayed},
     ending::SEND_TIME,
     frame::ComputerId,
     handle::{Link, Turn},
-    job::{About, Job, Progress, Stage},
+    job::{About, Cancelled, Job, Progress, Stage},
     outgoing,
     session::Shared,
 };

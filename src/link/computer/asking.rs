@@ -15,7 +15,7 @@ use tokio::{
 use super::{ACCEPT_TIME, Computer, Presence, lock, may_come_back};
 use crate::link::{
     handle::Link,
-    job::{Job, Stage},
+    job::{Cancelled, Job, Stage},
     outgoing::{self, Request},
     parts,
     text::TextMode,
@@ -39,18 +39,6 @@ pub enum Waited {
         /// What the computer takes, in bytes.
         limit: usize,
     },
-}
-
-/// What came of a cancellation.
-#[derive(Debug, Clone, Copy, PartialEq, Eq, serde::Deserialize, serde::Serialize)]
-#[serde(rename_all = "kebab-case")]
-pub enum Cancelled {
-    /// The job has ended, by the cancellation or by itself.
-    Ended,
-    /// The computer was told, but has not answered yet.
-    Told,
-    /// The computer can't be told: it is gone, or its agent is too old.
-    Unreachable,
 }
 
 /// What came of sending a request over one link.
