@@ -6,6 +6,7 @@ mod common;
 use std::{fs, time::Duration};
 
 use common::{
+    bridge::Bridge,
     servers::{Place, file, list, listed, server, status, upstream_tools, with},
     soon,
 };
@@ -148,17 +149,17 @@ async fn prompts_pass_through_under_the_servers_name() {
     bridge.leave().await;
 }
 
-#[tokio::test]
-async fn a_client_without_a_handshake_is_served_the_same() {
-    let place = Place::with_servers(json!({ "test": server("good") }));
-    let mut bridge = place.bridge();
-    let modern = |mut params: Value| {
-        params["_meta"] = json!({
-            "io.modelcontextprotocol/protocolVersion": "2026-07-28",
-            "io.modelcontextprotocol/clientCapabilities": {},
-        });
-        params
-    };
+/// The parameters of a request of the era without a handshake.
+fn modern(mut params: Value) -> Value {
+    params["_meta"] = json!({
+        "io.modelcontextprotocol/protocolVersion": "2026-07-28",
+        "io.modelcontextprotocol/clientCapabilities": {},
+    });
+    params
+}
+
+/// Waits until a client of that era is offered `test__echo`.
+async fn listed_without_a_handshake(bridge: &mut Bridge) {
     soon("the tool is listed", async {
         loop {
             let listed = bridge.request("tools/list", modern(json!({}))).await;
@@ -169,6 +170,13 @@ async fn a_client_without_a_handshake_is_served_the_same() {
         }
     })
     .await;
+}
+
+#[tokio::test]
+async fn a_client_without_a_handshake_is_served_the_same() {
+    let place = Place::with_servers(json!({ "test": server("good") }));
+    let mut bridge = place.bridge();
+    listed_without_a_handshake(&mut bridge).await;
     let call = modern(json!({"name": "test__echo", "arguments": {"text": "x"}}));
     let answer = bridge.request("tools/call", call).await;
     let expected = json!({"resultType": "complete", "content": [{"type": "text", "text": "x"}]});
@@ -177,6 +185,33 @@ async fn a_client_without_a_handshake_is_served_the_same() {
         answer["result"]["resultType"], expected["resultType"],
         "{answer}"
     );
+    bridge.leave().await;
+}
+
+#[tokio::test]
+async fn a_subscription_tells_of_new_prompts_of_a_server() {
+    const CHANGED: &str = "notifications/prompts/list_changed";
+    let place = Place::with_servers(json!({ "test": server("good") }));
+    let mut bridge = place.bridge();
+    listed_without_a_handshake(&mut bridge).await;
+    let filter = json!({"notifications": {"promptsListChanged": true}});
+    let subscription = bridge.ask("subscriptions/listen", modern(filter)).await;
+    bridge
+        .message("the subscription", |message| {
+            message["method"] == "notifications/subscriptions/acknowledged"
+        })
+        .await;
+    let call = modern(json!({"name": "test__teach", "arguments": {"name": "part"}}));
+    bridge.request("tools/call", call).await;
+    let told = bridge
+        .message("the change", |message| message["method"] == CHANGED)
+        .await;
+    assert_eq!(
+        told["params"]["_meta"]["io.modelcontextprotocol/subscriptionId"],
+        json!(subscription)
+    );
+    let prompts = bridge.request("prompts/list", modern(json!({}))).await;
+    assert_eq!(prompts["result"]["prompts"][1]["name"], "test__part");
     bridge.leave().await;
 }
 
@@ -203,7 +238,7 @@ async fn a_server_that_was_listed_before_starts_at_its_first_call() {
     );
     let state = status(&mut second, |_| true).await;
     assert!(
-        state.contains("test: stopped") && state.contains("15 tools"),
+        state.contains("test: stopped") && state.contains("16 tools"),
         "{state}"
     );
     assert_eq!(place.lines("starts").len(), 1);

@@ -9,14 +9,17 @@ use std::{
 use rmcp::{
     RoleServer,
     model::ResourceUpdatedNotificationParam,
-    service::{Peer, SubscriptionContext},
+    service::{Peer, SubscriptionContext, SubscriptionSendError},
 };
 use tokio::{
     sync::watch,
     time::{sleep, timeout},
 };
 
-use crate::tools::{Catalogue, Snapshot, catalogue::Revisions};
+use crate::{
+    tools::{Catalogue, Snapshot, catalogue::Revisions},
+    upstream::listing::Listing,
+};
 
 /// How long a burst of changes may last that is told of once.
 pub const BURST: Duration = Duration::from_millis(150);
@@ -44,9 +47,15 @@ struct State {
     /// What the client has seen of each list: it has fetched it, or was told that it changed.
     seen: Seen,
     /// What there was when a subscription was granted that has not begun yet.
-    granted: VecDeque<Arc<Snapshot>>,
+    granted: VecDeque<Known>,
     /// The resources whose changes it wants to be told.
     resources: BTreeSet<String>,
+}
+
+/// All that a subscription may tell of, at some moment.
+struct Known {
+    own: Arc<Snapshot>,
+    upstream: Arc<Listing>,
 }
 
 #[derive(Default)]
@@ -148,9 +157,13 @@ impl Session {
         });
     }
 
-    /// A subscription of the stateless era is about to be granted: what changes from now on is told.
-    pub fn grant(&self) {
-        let now = self.follow.borrow().clone();
+    /// A subscription of the stateless era is about to be granted: what changes from now on is told. `upstream` follows
+    /// what the managed MCP servers offer, whose tools are among all others.
+    pub fn grant(&self, upstream: &watch::Receiver<Arc<Listing>>) {
+        let now = Known {
+            own: self.follow.borrow().clone(),
+            upstream: upstream.borrow().clone(),
+        };
         let granted = &mut self.lock().granted;
         if granted.len() >= BEGINNING {
             granted.pop_front();
@@ -159,44 +172,36 @@ impl Session {
     }
 
     /// Serves a subscription until it is cancelled.
-    pub async fn listen(&self, subscription: &SubscriptionContext) {
-        let mut follow = self.follow.clone();
+    pub async fn listen(
+        &self,
+        subscription: &SubscriptionContext,
+        mut upstream: watch::Receiver<Arc<Listing>>,
+    ) {
+        let mut own = self.follow.clone();
         // Of several that begin at once each takes the oldest, which can only make it tell too much.
         let granted = self.lock().granted.pop_front();
-        let mut last = granted.unwrap_or_else(|| follow.borrow().clone());
-        let sink = subscription.sink();
-        let wanted = subscription.accepted().clone();
+        let mut last = granted.unwrap_or_else(|| Known {
+            own: own.borrow().clone(),
+            upstream: upstream.borrow().clone(),
+        });
         loop {
-            let now = follow.borrow_and_update().clone();
-            let telling = async {
-                let (was, is) = (last.revisions, now.revisions);
-                if wanted.tools_list_changed == Some(true) && was.tools != is.tools {
-                    sink.notify_tool_list_changed().await?;
-                }
-                if wanted.prompts_list_changed == Some(true) && was.prompts != is.prompts {
-                    sink.notify_prompt_list_changed().await?;
-                }
-                if wanted.resources_list_changed == Some(true) && was.resources != is.resources {
-                    sink.notify_resource_list_changed().await?;
-                }
-                for uri in wanted.resource_subscriptions.iter().flatten() {
-                    if has_changed(&last, &now, uri) {
-                        sink.notify_resource_updated(uri.clone()).await?;
-                    }
-                }
-                Ok::<_, rmcp::service::SubscriptionSendError>(())
+            let now = Known {
+                own: own.borrow_and_update().clone(),
+                upstream: upstream.borrow_and_update().clone(),
             };
+            let telling = tell_subscriber(subscription, &last, &now);
             if !matches!(timeout(TELL_TIME, telling).await, Ok(Ok(()))) {
                 return;
             }
             last = now;
-            tokio::select! {
+            let changed = tokio::select! {
                 () = subscription.cancelled() => return,
-                changed = follow.changed() => match changed {
-                    Ok(()) => {}
-                    // There will be no change: the subscription is as good as any.
-                    Err(_) => return subscription.cancelled().await,
-                },
+                changed = own.changed() => changed,
+                changed = upstream.changed() => changed,
+            };
+            if changed.is_err() {
+                // The bridge is about to leave: the subscription is as good as any.
+                return subscription.cancelled().await;
             }
             sleep(BURST).await;
         }
@@ -239,6 +244,36 @@ impl Session {
         // Nothing that holds the lock can panic.
         self.state.lock().unwrap_or_else(PoisonError::into_inner)
     }
+}
+
+/// Tells a subscriber of what it wanted to know of and is another now.
+async fn tell_subscriber(
+    subscription: &SubscriptionContext,
+    last: &Known,
+    now: &Known,
+) -> Result<(), SubscriptionSendError> {
+    let sink = subscription.sink();
+    let wanted = subscription.accepted();
+    let (was, is) = (last.own.revisions, now.own.revisions);
+    if wanted.tools_list_changed == Some(true) && was.tools != is.tools {
+        sink.notify_tool_list_changed().await?;
+    }
+    if wanted.prompts_list_changed == Some(true)
+        && (was.prompts != is.prompts || now.upstream.has_other_prompts(&last.upstream))
+    {
+        sink.notify_prompt_list_changed().await?;
+    }
+    if wanted.resources_list_changed == Some(true)
+        && (was.resources != is.resources || now.upstream.has_other_resources(&last.upstream))
+    {
+        sink.notify_resource_list_changed().await?;
+    }
+    for uri in wanted.resource_subscriptions.iter().flatten() {
+        if has_changed(&last.own, &now.own, uri) {
+            sink.notify_resource_updated(uri.clone()).await?;
+        }
+    }
+    Ok(())
 }
 
 /// Whether what stands behind a URI is another than before.

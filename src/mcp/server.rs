@@ -377,12 +377,12 @@ impl ServerHandler for Server {
         &self,
         requested: &SubscriptionFilter,
     ) -> Option<SubscriptionFilter> {
-        self.session.grant();
+        self.session.grant(&self.upstream.follow());
         Some(requested.clone())
     }
 
     async fn listen(&self, context: SubscriptionContext) -> Result<(), ErrorData> {
-        self.session.listen(&context).await;
+        self.session.listen(&context, self.upstream.follow()).await;
         Ok(())
     }
 

@@ -40,10 +40,10 @@ impl Server {
                 sleep(BURST).await;
                 let now = follow.borrow_and_update().clone();
                 let told = async {
-                    if now.prompts != last.prompts {
+                    if now.has_other_prompts(&last) {
                         peer.notify_prompt_list_changed().await?;
                     }
-                    if now.resources != last.resources || now.templates != last.templates {
+                    if now.has_other_resources(&last) {
                         peer.notify_resource_list_changed().await?;
                     }
                     Ok::<_, rmcp::ServiceError>(())

@@ -70,6 +70,16 @@ impl Listing {
         listing
     }
 
+    /// Whether a client that has fetched the prompts of the other sees others here.
+    pub fn has_other_prompts(&self, other: &Self) -> bool {
+        self.prompts != other.prompts
+    }
+
+    /// Whether a client that has fetched the resources and templates of the other sees others here.
+    pub fn has_other_resources(&self, other: &Self) -> bool {
+        self.resources != other.resources || self.templates != other.templates
+    }
+
     fn add(&mut self, view: &View) {
         let mut count = 0;
         for tool in &view.offers.tools {

@@ -15,6 +15,7 @@ MODE = sys.argv[1] if len(sys.argv) > 1 else "good"
 
 lock = threading.Lock()
 tools = {}
+prompts = [{"name": "greet", "arguments": [{"name": "who"}]}]
 answers = {}
 asked = threading.Event()
 
@@ -46,6 +47,7 @@ tool("wait", "Makes the file `begun`, waits for the file `go`.", begun="string",
 tool("steps", "Tells of each step.", count="integer")
 tool("die", "Ends the process, after some last words.")
 tool("add", "Adds a tool, and says five times that the list changed.", name="string")
+tool("teach", "Adds a prompt, and says that their list changed.", name="string")
 tool("flood", "Writes many lines to standard error.", lines="integer")
 tool("long", "Prints a line of so many bytes that is no message.", bytes="integer")
 tool("big", "Answers with a text of so many bytes.", bytes="integer")
@@ -85,6 +87,10 @@ def call(identifier, name, arguments, token):
         for _ in range(5):
             send({"method": "notifications/tools/list_changed"})
         return text("added")
+    if name == "teach":
+        prompts.append({"name": arguments["name"]})
+        send({"method": "notifications/prompts/list_changed"})
+        return text("taught")
     if name == "flood":
         for line in range(arguments["lines"]):
             print(f"noise {line}", file=sys.stderr)
@@ -116,7 +122,7 @@ def answer(message):
         answers[identifier] = message.get("error") or message.get("result")
         asked.set()
     elif method == "initialize":
-        capabilities = {"tools": {"listChanged": True}, "prompts": {}}
+        capabilities = {"tools": {"listChanged": True}, "prompts": {"listChanged": True}}
         info = {"name": os.environ.get("SERVER_NAME", "test"), "version": "1"}
         result = {"protocolVersion": params["protocolVersion"], "capabilities": capabilities, "serverInfo": info}
         send({"id": identifier, "result": result})
@@ -129,7 +135,7 @@ def answer(message):
             result["nextCursor"] = str(start + 5)
         send({"id": identifier, "result": result})
     elif method == "prompts/list":
-        send({"id": identifier, "result": {"prompts": [{"name": "greet", "arguments": [{"name": "who"}]}]}})
+        send({"id": identifier, "result": {"prompts": prompts}})
     elif method == "prompts/get":
         words = "Hello, " + params["arguments"]["who"]
         send({"id": identifier, "result": {"messages": [{"role": "user", "content": {"type": "text", "text": words}}]}})
