@@ -344,6 +344,10 @@ async fn code_that_catches_the_games_abort_is_ended_and_the_computer_lives() {
         "while true do end",
         "while true do pcall(function() while true do end end) end",
         "while true do xpcall(function() while true do end end, function(e) return e end) end",
+        "while true do xpcall(function() while true do end end, function() return 1 end) end",
+        "while true do xpcall(function() while true do end end, print) end",
+        "while true do xpcall(function() while true do end end, debug.traceback) end",
+        "while true do xpcall(error, function() while true do end end) end",
         "while true do coroutine.resume(coroutine.create(function() while true do end end)) end",
         "while true do pcall(pcall, function() while true do end end) end",
     ] {

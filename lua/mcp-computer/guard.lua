@@ -47,8 +47,14 @@ function guard.pcall(...)
   return pass(real_pcall(...))
 end
 
-local function guarded_xpcall(...)
-  return pass(real_xpcall(...))
+-- What a handler makes of an error is all that `xpcall` returns of it, so no handler gets to see an abort. That of the
+-- game is left as it is, since it tells where it was called from; it keeps the message.
+local function guarded_xpcall(run, handler, ...)
+  if type(handler) ~= "function" or handler == traceback then return pass(real_xpcall(run, handler, ...)) end
+  return pass(real_xpcall(run, function(thrown, ...)
+    if guard.is_abort(thrown) then return thrown end
+    return handler(thrown, ...)
+  end, ...))
 end
 
 local function guarded_resume(...)
