@@ -785,8 +785,9 @@ async fn malformed_frames_never_stop_it() {
 }
 
 #[tokio::test]
-async fn a_bridge_that_never_says_hello_ok_is_served_after_two_seconds() {
-    let (mut bridge, _, computer, _listener) = old_bridge(false).await;
+async fn a_bridge_that_never_says_hello_ok_is_greeted_again_and_served_after_two_seconds() {
+    let (mut bridge, hello, computer, _listener) = old_bridge(false).await;
+    assert_eq!(bridge.frame().await, hello);
     shows(&computer, "linked as 12").await;
     assert_eq!(bridge.request("r", "ping", json!(null)).await["ok"], true);
 }

@@ -414,6 +414,26 @@ async fn a_bridge_that_is_killed_leaves_its_jobs_to_the_next_one() {
 }
 
 #[tokio::test]
+async fn a_hello_that_the_game_loses_is_said_again() {
+    let mut bridge = Bridge::initialized().await;
+    let port = bridge.link_port().await;
+    let mut hellos = 0;
+    let proxy = Proxy::start(port, move |_, frame| {
+        hellos += usize::from(frame["type"] == "hello");
+        match hellos {
+            1 => Fate::Lost,
+            2 => Fate::Passes,
+            _ => panic!("the link was given up: hello {hellos}"),
+        }
+    })
+    .await;
+    let _computer = computer(7, proxy.address);
+    bridge.linked(7).await;
+    assert_eq!(bridge.lua(7, "1+1").await, "2");
+    bridge.leave().await;
+}
+
+#[tokio::test]
 async fn no_request_runs_on_a_later_boot() {
     let mut bridge = Bridge::initialized().await;
     let port = bridge.link_port().await;

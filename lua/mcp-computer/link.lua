@@ -19,6 +19,8 @@ link.__index = link
 local CONNECT_SECONDS = 35
 -- A bridge that has not answered hello by then is taken for one of version 1.
 local GREETING_SECONDS = 2
+-- Then hello is said again, once: what is sent right after `websocket_success` the game now and then drops unsaid.
+local GREET_AGAIN_SECONDS = 1
 local FIRST_RETRY_SECONDS, LAST_RETRY_SECONDS = 0.5, 30
 -- A link that held for this long was a good one: the next attempt comes soon again. After a shorter one it comes no
 -- later than this: the bridge was there a moment ago, and another one may be taking its place.
@@ -59,8 +61,8 @@ function link.new(options)
     retry_seconds = FIRST_RETRY_SECONDS,
     prefix = options.address.base .. "#" .. sub(options.boot, -4), -- of the URLs of all connections of this start
     attempts = 0,
-    -- Of the present attempt: {url, socket, mode, version, limit, linked_at, liveness}, whether it has `heard`
-    -- something, and whether it was `greeted` by a hello-ok.
+    -- Of the present attempt: {url, socket, mode, version, limit, greet_until, linked_at, liveness}, whether it has
+    -- `heard` something, and whether it was `greeted` by a hello-ok.
     connection = nil,
   }, link)
 end
@@ -125,13 +127,19 @@ local function connect(self)
   end
 end
 
+local function greet(self)
+  self:send(self.connection, json.encode(self.options.hello(), json.TEXT))
+end
+
 local function opened(self, socket)
   if self.state ~= link.OPENING then return close_socket(socket) end
   local connection = self.connection
   connection.socket = socket -- kept, since the game closes sockets that are garbage
+  local now = self.options.clock()
   self.state = link.GREETING
-  self.wake_at = self.options.clock() + GREETING_SECONDS
-  self:send(connection, json.encode(self.options.hello(), json.TEXT))
+  self.wake_at = now + GREET_AGAIN_SECONDS
+  connection.greet_until = now + GREETING_SECONDS
+  greet(self)
 end
 
 local function become_linked(self)
@@ -140,6 +148,14 @@ local function become_linked(self)
   self.wake_at = not self.connection.heard and now + MUTE_SECONDS or nil
   self.connection.linked_at = now
   self.options.on_linked(self.connection)
+end
+
+-- Hello was not answered.
+local function greet_again(self)
+  local connection = self.connection
+  if self.wake_at >= connection.greet_until then return become_linked(self) end
+  self.wake_at = connection.greet_until
+  if not connection.heard then greet(self) end
 end
 
 -- The bridge speaks version 2, which its hello-ok says. That may have been lost in a full event queue.
@@ -259,7 +275,7 @@ function link:tick()
   elseif self.state == link.OPENING then
     retry_later(self, "Timed out")
   elseif self.state == link.GREETING then
-    become_linked(self)
+    greet_again(self)
   elseif self.state == link.LINKED then
     check(self)
   end
