@@ -360,6 +360,23 @@ async fn a_bridge_that_is_killed_leaves_its_jobs_to_the_next_one() {
             json!({"computerId": 7, "code": long, "timeoutMs": 60_000}),
         )
         .await;
+    let own = |listed: &str| {
+        let line = listed.lines().find(|line| line.contains("'long "));
+        line.and_then(|line| line.split(' ').next())
+            .map(str::to_owned)
+    };
+    soon("the first bridge has some of the output", async {
+        loop {
+            let listed = first.call("list-jobs", json!({})).await.text;
+            if let Some(id) = own(&listed) {
+                let seen = first.call("get-job", json!({"jobId": id})).await.text;
+                if seen.contains("turn 2") {
+                    return;
+                }
+            }
+        }
+    })
+    .await;
     first
         .start_call(
             "exec-lua",
@@ -398,7 +415,16 @@ async fn a_bridge_that_is_killed_leaves_its_jobs_to_the_next_one() {
         .call("get-job", json!({"jobId": id, "waitMs": 10_000}))
         .await
         .text;
-    assert!(seen.contains("turn "), "{seen}");
+    // What arrived at the first bridge is gone with it, and is said where it was.
+    let (lost, rest) = seen
+        .split_once(" bytes of output were lost here]\n")
+        .unwrap_or_else(|| panic!("{seen}"));
+    let lost: usize = lost.rsplit('[').next().unwrap().parse().unwrap();
+    let turn: usize = rest.lines().next().unwrap()["turn ".len()..]
+        .parse()
+        .unwrap();
+    let before: usize = (1..turn).map(|n| format!("turn {n}\n").len()).sum();
+    assert_eq!(lost, before, "{seen}");
     let stopped = second.call("cancel-job", json!({"jobId": id})).await;
     assert!(
         !stopped.is_error && stopped.text.contains("was stopped"),

@@ -67,7 +67,7 @@ end
 -- Sends a frame of output. Returns whether it could be sent.
 local function send_frame(self, request, frame)
   local sent, problem = send(self, {
-    type = "output", id = request.id, seq = frame.seq, text = frame.text, dropped = frame.dropped,
+    type = "output", id = request.id, seq = frame.seq, at = frame.at, text = frame.text, dropped = frame.dropped,
   })
   if problem == "too-large" and frame.text ~= "" then
     request.stream:lose(frame)
@@ -149,6 +149,7 @@ local function event_of(request, now)
     code = request.code,
     exclusive = request.exclusive,
     outputBytes = request.printed or request.stream.total,
+    outputArrived = request.stream and request.stream:arrived_bytes() or request.printed,
   }
   if is_finished then job.ok = request.ok end
   return { type = "event", name = "job", job = job }

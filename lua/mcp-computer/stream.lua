@@ -44,7 +44,8 @@ function stream.new(budget)
     last_block = 0,
     block_bytes = 0,
     dropped = 0,         -- bytes dropped just before the first block
-    frames = {},         -- {seq, text, dropped}, those that have not arrived, at indices first_seq..last_seq
+    framed = 0,          -- bytes that are in frames, or were dropped before one
+    frames = {},         -- {seq, at, text, dropped}, those that have not arrived, at indices first_seq..last_seq
     first_seq = 1,
     last_seq = 0,
     next_seq = 1,        -- the first of them that was not sent on the present connection
@@ -141,6 +142,12 @@ function stream:oldest()
   return self.frames[self.first_seq]
 end
 
+--- @treturn number How many of the first bytes have arrived: no frame tells of them any more.
+function stream:arrived_bytes()
+  local oldest = self:oldest()
+  return oldest and oldest.at - (oldest.dropped or 0) or self.framed
+end
+
 --- All frames are to be sent again that have not arrived: there is a new connection.
 function stream:rewind()
   self.next_seq = self.first_seq
@@ -170,10 +177,12 @@ local function cut(self, now)
   gather(self)
   if self.block_bytes + self.dropped == 0 then return false end
   local text = take_text(self)
+  local at = self.framed + self.dropped
   self.last_seq = self.last_seq + 1
   self.frames[self.last_seq] = {
-    seq = self.last_seq, text = text, dropped = self.dropped > 0 and self.dropped or nil,
+    seq = self.last_seq, at = at, text = text, dropped = self.dropped > 0 and self.dropped or nil,
   }
+  self.framed = at + #text
   self.block_bytes = self.block_bytes - #text
   self.frame_bytes = self.frame_bytes + #text
   self.dropped = 0
@@ -184,7 +193,8 @@ end
 
 --- The frame to send next on the present connection; it is made if there is none yet.
 -- @tparam number now In seconds.
--- @treturn table|nil `seq`, `text`, `dropped` (or nil); nil if there is nothing for it.
+-- @treturn table|nil `seq`, `text`, `at` (how many bytes were printed before that), `dropped` (how many of them right
+--   before it are in no frame, or nil); nil if there is nothing for it.
 function stream:next_frame(now)
   if self.next_seq > self.last_seq and not cut(self, now) then return nil end
   return self.frames[self.next_seq]
@@ -216,6 +226,7 @@ end
 function stream:lose(frame)
   local size = #frame.text
   frame.dropped = (frame.dropped or 0) + size
+  frame.at = frame.at + size
   frame.text = ""
   self.frame_bytes = self.frame_bytes - size
   self.budget.bytes = self.budget.bytes - size

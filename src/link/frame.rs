@@ -182,6 +182,8 @@ pub struct OutputPiece {
     pub id: String,
     /// Its place among the job's pieces, from 1.
     pub seq: u64,
+    /// How many bytes the job printed before these, if the agent tells.
+    pub at: Option<u64>,
     /// The bytes.
     pub bytes: Vec<u8>,
     /// How many bytes were lost right before it.
@@ -206,6 +208,9 @@ pub struct JobReport {
     /// How many bytes it has printed so far.
     #[serde(default)]
     pub output_bytes: u64,
+    /// How many of these, from the first on, have arrived at some bridge and will not come again.
+    #[serde(default)]
+    pub output_arrived: u64,
 }
 
 /// What came of a request.
@@ -247,6 +252,8 @@ struct Wire<'a> {
     n: Option<u64>,
     #[serde(default)]
     seq: Option<u64>,
+    #[serde(default)]
+    at: Option<u64>,
     #[serde(default)]
     text: Option<String>,
     #[serde(default)]
@@ -310,6 +317,7 @@ pub fn read(message: &str, mode: TextMode) -> Result<AgentFrame, FrameError> {
         "output" => AgentFrame::Output(OutputPiece {
             id: needed(wire.id, "id")?,
             seq: wire.seq.ok_or_else(|| missing("seq"))?,
+            at: wire.at,
             bytes: text::bytes(&needed(wire.text, "text")?, mode),
             dropped: wire.dropped.unwrap_or(0),
         }),

@@ -152,8 +152,10 @@ impl Job {
             started,
             true,
         );
-        job.progress
-            .send_modify(|progress| progress.stage = Stage::Running);
+        job.progress.send_modify(|progress| {
+            progress.stage = Stage::Running;
+            progress.output.lose(report.output_arrived);
+        });
         Arc::new(job)
     }
 
@@ -251,11 +253,14 @@ impl Job {
     /// Takes a piece of output; one that came before changes nothing.
     pub fn print(&self, piece: OutputPiece) {
         self.progress.send_if_modified(|progress| {
-            // Pieces come in order. A job that was adopted begins in the middle.
+            // Pieces come in order. Those that arrived at another bridge, which is gone, are missing here.
             let fresh = piece.seq >= progress.next_seq;
             if fresh {
                 progress.next_seq = piece.seq.saturating_add(1);
-                progress.output.lose(piece.dropped);
+                let missing = |at: u64| at.saturating_sub(progress.output.end());
+                progress
+                    .output
+                    .lose(piece.at.map_or(piece.dropped, missing));
                 progress.output.push(piece.bytes);
             }
             fresh
@@ -427,6 +432,7 @@ mod tests {
         OutputPiece {
             id: "j".into(),
             seq,
+            at: None,
             bytes: text.as_bytes().to_vec(),
             dropped,
         }
@@ -458,6 +464,30 @@ mod tests {
             job.print(piece);
         }
         assert_eq!(printed(&job), "ab\n[5 bytes of output were lost here]\nc");
+    }
+
+    #[test]
+    fn what_is_missing_is_told_where_it_was_printed() {
+        let report = serde_json::from_str(r#"{"id":"j","outputBytes":12,"outputArrived":4}"#);
+        let job = Job::adopt(&report.unwrap(), None);
+        assert_eq!(printed(&job), "[4 bytes of output were lost here]\n");
+        for (seq, at, text) in [(3, 4, "a\n"), (7, 10, "b\n")] {
+            job.print(OutputPiece {
+                at: Some(at),
+                ..piece(seq, text, 1)
+            });
+        }
+        job.answer(
+            Answer {
+                result: None,
+                error: None,
+            },
+            Some(12),
+        );
+        assert_eq!(
+            printed(&job),
+            "[4 bytes of output were lost here]\na\n[4 bytes of output were lost here]\nb\n"
+        );
     }
 
     #[test]

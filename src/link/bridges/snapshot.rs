@@ -106,6 +106,7 @@ mod tests {
         job.print(OutputPiece {
             id: "b7-1".into(),
             seq: 1,
+            at: Some(0),
             bytes: b"hello\n".to_vec(),
             dropped: 0,
         });
