@@ -676,7 +676,8 @@ check("a full disk says so", on_emulator("true", like("false .*Out of space.*"))
   return ok, problem
 end)
 
-check("the drives", on_emulator("hdd rom hdd", "hdd rom nil"), function()
+-- Older releases of the emulator name a drive for what is not there.
+check("the drives", on_emulator(like("hdd rom %a+"), "hdd rom nil"), function()
   return fs.getDrive("/"), fs.getDrive("/rom"), (fs.getDrive("/nope"))
 end)
 

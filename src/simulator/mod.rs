@@ -41,8 +41,9 @@
 //! Besides, these differ:
 //!
 //! - The Lua is PUC 5.2, not Cobalt. Its C functions (`string.find`, `string.rep`, `table.sort`…) can't be
-//!   interrupted, so a pattern that takes minutes outlives the 7 s; some of its messages have other words; a whole
-//!   number of 15 digits or more is written in full by `tostring` but not by `..` and `%s`; `goto` is a keyword, and
+//!   interrupted, so a pattern that takes minutes outlives the 7 s, and what they call back can't yield; some of its
+//!   messages have other words; `error(42)` gets a place; `load` takes no first line with `#!`; a whole number of 15
+//!   digits or more is written in full by `tostring` but not by `..` and `%s`; `goto` is a keyword, and
 //!   functions without `_ENV` keep their environment, in every version.
 //! - Before 1.90 the game puts `pcall: ` before a native function's error where `pcall` called it directly; here its
 //!   place stands there as in later versions. `xpcall` gives an error in its handler to the handler again. Text files
