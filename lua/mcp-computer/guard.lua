@@ -47,13 +47,20 @@ function guard.pcall(...)
   return pass(real_pcall(...))
 end
 
--- What a handler makes of an error is all that `xpcall` returns of it, so no handler gets to see an abort. That of the
--- game is left as it is, since it tells where it was called from; it keeps the message.
+-- What a handler returns, or an abort that was thrown into it.
+local function handled(ok, ...)
+  if not ok and not guard.is_abort((...)) then error((...), 0) end
+  return ...
+end
+
+-- What a handler makes of an error is all that `xpcall` returns of it, so no handler gets to see an abort, and none may
+-- fail of one, of which the game would say only that something failed. `debug.traceback` keeps the message anyway; it
+-- is left as it is, since it shows where it was called from.
 local function guarded_xpcall(run, handler, ...)
   if type(handler) ~= "function" or handler == traceback then return pass(real_xpcall(run, handler, ...)) end
   return pass(real_xpcall(run, function(thrown, ...)
     if guard.is_abort(thrown) then return thrown end
-    return handler(thrown, ...)
+    return handled(real_pcall(handler, thrown, ...))
   end, ...))
 end
 
