@@ -6,7 +6,7 @@ use std::time::{Duration, Instant};
 
 use common::{
     bridge::Bridge,
-    computer,
+    computer, soon,
     tools::{Tools, manifest, of_repository},
 };
 use mcp_bridge::{
@@ -329,6 +329,32 @@ async fn a_handler_tells_its_progress_and_logs() {
         json!({"level": "warning", "logger": "handler.lua", "data": "careful"})
     );
     assert_eq!(told_so_far(&bridge, "notifications/message"), 1);
+    bridge.leave().await;
+}
+
+#[tokio::test]
+async fn what_handlers_print_is_in_the_log() {
+    let tools = Tools::new();
+    tools.add("here", "print('on the host') return 'here'");
+    tools.add_on_computer("there", "print('in the game') return 'there'");
+    let mut bridge = tools.bridge(&[]).await;
+    let _computer = simulated(&mut bridge, 5, Kind::Computer, "1.113").await;
+    for tool in ["here", "there"] {
+        assert_eq!(ok(&mut bridge, tool, json!({})).await, tool);
+    }
+    soon("both are logged", async {
+        loop {
+            let files = std::fs::read_dir(bridge.folder.path().join("state/logs")).unwrap();
+            let log: String = files
+                .map(|file| std::fs::read_to_string(file.unwrap().path()).unwrap())
+                .collect();
+            if log.contains("printed: on the host") && log.contains("printed: in the game") {
+                return;
+            }
+            tokio::time::sleep(Duration::from_millis(20)).await;
+        }
+    })
+    .await;
     bridge.leave().await;
 }
 

@@ -41,17 +41,22 @@ impl Handler for OnHost {
             );
             match run.await {
                 Ok(done) => {
-                    if !done.printed.is_empty() {
-                        let printed: String = done.printed.chars().take(PRINTED).collect();
-                        let printed = crate::fabric::one_line(&printed);
-                        tracing::info!(handler = self.code.chunk, "printed: {printed}");
-                    }
+                    log_printed(&self.code, &done.printed);
                     values_of(done).map_or_else(Handled::Failed, Handled::Values)
                 }
                 Err(problem) => Handled::Failed(problem),
             }
         }
         .boxed()
+    }
+}
+
+/// What a handler prints is for who writes it, so it goes to the log.
+fn log_printed(code: &Code, printed: &str) {
+    if !printed.is_empty() {
+        let printed: String = printed.chars().take(PRINTED).collect();
+        let printed = crate::fabric::one_line(&printed);
+        tracing::info!(handler = code.chunk, "printed: {printed}");
     }
 }
 
@@ -100,7 +105,10 @@ impl Handler for OnComputer {
                 .run(context, &computer, piece, self.time)
                 .await;
             match ran.end {
-                Ok(values) => Handled::Values(values),
+                Ok(values) => {
+                    log_printed(&self.code, &ran.output);
+                    Handled::Values(values)
+                }
                 Err(problem) if ran.output.is_empty() => Handled::Failed(problem),
                 Err(problem) => Handled::Failed(format!(
                     "{problem}\n\nOutput before the error:\n{}",
