@@ -793,6 +793,25 @@ async fn a_bridge_that_never_says_hello_ok_is_greeted_again_and_served_after_two
 }
 
 #[tokio::test]
+async fn a_bridge_that_starts_late_is_found_within_ten_seconds() {
+    const SPEED: f64 = 50.0;
+    let listener = TcpListener::bind("127.0.0.1:0").await.unwrap();
+    let mut quick = options(12, "base-turtle");
+    quick.clock_speed = SPEED;
+    let _computer = linking(quick, listener.local_addr().unwrap());
+    // By the eighth, waits that double each time are longer than half a minute.
+    let mut attempts = Vec::new();
+    while attempts.len() < 12 {
+        drop(soon("the computer tries again", listener.accept()).await);
+        attempts.push(Instant::now());
+    }
+    // The shortest of the last waits: the machine may be busy, but never too fast.
+    let waits = attempts[8..].windows(2).map(|pair| pair[1] - pair[0]);
+    let shortest = waits.min().unwrap().as_secs_f64() * SPEED;
+    assert!((7.0..13.0).contains(&shortest), "{shortest} s");
+}
+
+#[tokio::test]
 async fn each_connection_has_a_url_of_its_own_and_it_links_again_after_a_close() {
     let listener = TcpListener::bind("127.0.0.1:0").await.unwrap();
     let mut quick = options(12, "base-turtle");

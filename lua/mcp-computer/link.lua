@@ -21,7 +21,8 @@ local CONNECT_SECONDS = 35
 local GREETING_SECONDS = 2
 -- Then hello is said again, once: what is sent right after `websocket_success` the game now and then drops unsaid.
 local GREET_AGAIN_SECONDS = 1
-local FIRST_RETRY_SECONDS, LAST_RETRY_SECONDS = 0.5, 30
+-- An attempt costs next to nothing, and who starts an MCP client looks for the computers at once.
+local FIRST_RETRY_SECONDS, LAST_RETRY_SECONDS = 0.5, 10
 -- A link that held for this long was a good one: the next attempt comes soon again. After a shorter one it comes no
 -- later than this: the bridge was there a moment ago, and another one may be taking its place.
 local GOOD_LINK_SECONDS = 10
