@@ -86,6 +86,8 @@ pub async fn converse(
         .timer(TokioTimer::new())
         .header_read_timeout(HEADER_TIME)
         .max_buf_size(MAX_HEAD)
+        // Else hyper's own answer to a bad request goes out before what is left of the answer to the last one.
+        .writev(false)
         .serve_connection(TokioIo::new(stream), routes.for_peer(peer))
         .with_upgrades();
     if let Err(error) = connection.await {

@@ -254,6 +254,8 @@ pub async fn converse(
             .timer(TokioTimer::new())
             .header_read_timeout(HEAD_TIME)
             .max_buf_size(MAX_HEAD)
+            // As on the link port: answers go out in their order, hyper's own too.
+            .writev(false)
             .serve_connection(TokioIo::new(stream), service)
     );
     let ended = tokio::select! {
