@@ -4,7 +4,6 @@
 //! one id, and holds any number of answers for a client that stopped reading. This transport sees to all of that.
 
 use std::{
-    collections::HashSet,
     future::Future,
     io,
     sync::{
@@ -31,6 +30,7 @@ use tokio_util::sync::CancellationToken;
 
 use super::{
     id_scanner::IdScanner,
+    in_flight::InFlight,
     incoming::{self, Incoming},
     server::CANCELLED,
     stdio::{Input, Output},
@@ -68,7 +68,7 @@ pub struct Edge {
 struct Shared {
     output: tokio::sync::Mutex<Output>,
     /// Requests that have no answer yet.
-    in_flight: Mutex<HashSet<RequestId>>,
+    in_flight: Mutex<InFlight>,
     /// Bytes of answers that were not written yet.
     unread: AtomicUsize,
     /// Told when a request was answered or bytes were written.
@@ -103,13 +103,19 @@ impl Edge {
     }
 
     /// Whether this message goes on to rmcp.
-    fn admit(&mut self, message: &ClientJsonRpcMessage) -> bool {
+    fn admit(&mut self, message: &mut ClientJsonRpcMessage) -> bool {
         match message {
             JsonRpcMessage::Request(request) => {
-                if !self.shared.lock_in_flight().insert(request.id.clone()) {
+                // Notifications of a subscription carry its id, which must then be the client's.
+                let by_any_id = !matches!(
+                    request.request,
+                    ClientRequest::SubscriptionsListenRequest(_)
+                );
+                let Some(id) = self.shared.lock_in_flight().enter(&request.id, by_any_id) else {
                     self.shared.clone().answer(incoming::id_in_use(&request.id));
                     return false;
-                }
+                };
+                request.id = id;
                 if uses(&request.request)
                     && let Some(wanted) = self.wanted.take()
                 {
@@ -121,11 +127,13 @@ impl Edge {
             JsonRpcMessage::Notification(notification) => {
                 // rmcp answers a cancelled request no more.
                 if let ClientNotification::CancelledNotification(cancelled) =
-                    &notification.notification
-                    && let Some(id) = &cancelled.params.request_id
+                    &mut notification.notification
+                    && let Some(id) = &mut cancelled.params.request_id
                     && self.open
                 {
-                    self.shared.answered(id);
+                    let known_as = self.shared.lock_in_flight().cancel(id);
+                    *id = known_as.unwrap_or_else(|| id.clone());
+                    self.shared.progress.notify_waiters();
                 }
                 self.open
             }
@@ -197,7 +205,7 @@ impl Transport<RoleServer> for Edge {
 
     fn send(
         &mut self,
-        message: ServerJsonRpcMessage,
+        mut message: ServerJsonRpcMessage,
     ) -> impl Future<Output = io::Result<()>> + Send + 'static {
         let shared = self.shared.clone();
         async move {
@@ -206,11 +214,15 @@ impl Transport<RoleServer> for Edge {
             {
                 return Ok(());
             }
-            let answered = match &message {
-                JsonRpcMessage::Response(response) => Some(response.id.clone()),
-                JsonRpcMessage::Error(error) => error.id.clone(),
+            let answered = match &mut message {
+                JsonRpcMessage::Response(response) => Some(&mut response.id),
+                JsonRpcMessage::Error(error) => error.id.as_mut(),
                 JsonRpcMessage::Request(_) | JsonRpcMessage::Notification(_) => None,
             };
+            let answered = answered.map(|id| {
+                let clients = shared.lock_in_flight().id_of_client(id);
+                std::mem::replace(id, clients)
+            });
             let line = shared.announce(serde_json::to_vec(&message)?);
             shared.write(line, answered.as_ref()).await
         }
@@ -232,8 +244,12 @@ impl Transport<RoleServer> for Edge {
                 }
             };
             match incoming {
-                Incoming::Message(message) if self.admit(&message) => return Some(*message),
-                Incoming::Message(_) | Incoming::Nothing => {}
+                Incoming::Message(mut message) => {
+                    if self.admit(&mut message) {
+                        return Some(*message);
+                    }
+                }
+                Incoming::Nothing => {}
                 Incoming::Refused(reply) => self.shared.clone().answer(reply),
             }
         }
@@ -261,13 +277,14 @@ impl Shared {
         line
     }
 
-    /// Writes a line that was announced, whole: writers take turns. If it answers a request, its id is free again
-    /// before the client can have read the line.
-    async fn write(&self, line: Vec<u8>, answered: Option<&RequestId>) -> io::Result<()> {
+    /// Writes a line that was announced, whole: writers take turns. If it answers a request, by the id that rmcp knows,
+    /// the client's id is free again before it can have read the line; if that was cancelled meanwhile, nothing is
+    /// written.
+    async fn write(&self, line: Vec<u8>, answers: Option<&RequestId>) -> io::Result<()> {
         let written = async {
             let mut output = self.output.lock().await;
-            if let Some(id) = answered {
-                self.answered(id);
+            if answers.is_some_and(|id| !self.lock_in_flight().answer(id)) {
+                return Ok(());
             }
             output.write_all(&line).await?;
             output.flush().await
@@ -282,17 +299,12 @@ impl Shared {
         written
     }
 
-    fn answered(&self, id: &RequestId) {
-        self.lock_in_flight().remove(id);
-        self.progress.notify_waiters();
-    }
-
     fn in_flight(&self) -> usize {
         self.lock_in_flight().len()
     }
 
-    fn lock_in_flight(&self) -> MutexGuard<'_, HashSet<RequestId>> {
-        // The set is never left half changed.
+    fn lock_in_flight(&self) -> MutexGuard<'_, InFlight> {
+        // It is never left half changed.
         self.in_flight
             .lock()
             .unwrap_or_else(PoisonError::into_inner)

@@ -4,6 +4,7 @@ mod changes;
 pub mod edge;
 pub mod http;
 mod id_scanner;
+mod in_flight;
 mod incoming;
 mod listener;
 pub mod server;
