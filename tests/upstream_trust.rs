@@ -357,7 +357,7 @@ async fn the_servers_can_be_looked_at_from_outside_with_and_without_a_bridge() {
     bridge.leave().await;
     let after = place.says(&["upstream", "list"]);
     assert!(
-        after.contains("test: not running") && after.contains("16 tools"),
+        after.contains("test: not running") && after.contains("17 tools"),
         "{after}"
     );
 }
