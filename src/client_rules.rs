@@ -11,9 +11,6 @@ pub fn takes_argument(name: &str) -> bool {
             .all(|c| c.is_ascii_alphanumeric() || matches!(c, '_' | '-' | '.'))
 }
 
-/// How deep a tool's schema may be nested.
-pub const DEEPEST_SCHEMA: usize = 32;
-
 /// Keywords that cost a client the tool, or its whole session, at the root of a tool's schema.
 pub const REFUSED_AT_ROOT: [&str; 5] = ["oneOf", "anyOf", "allOf", "not", "enum"];
 

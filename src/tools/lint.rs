@@ -7,15 +7,16 @@ use rmcp::model::{JsonObject, Tool as Definition};
 use serde_json::{Value, json};
 
 use super::validation::Validator;
-use crate::client_rules::{
-    DEEPEST_SCHEMA, LONGEST_TOOL_NAME, REFUSED_AT_ROOT, Subschemas, takes_argument,
-};
+use crate::client_rules::{LONGEST_TOOL_NAME, REFUSED_AT_ROOT, Subschemas, takes_argument};
 
 /// The longest description, in bytes: what stands here is paid for with every request.
 const MAX_DESCRIPTION: usize = 4 * 1024;
 
 /// The longest schema, in bytes of JSON.
 const MAX_SCHEMA: usize = 32 * 1024;
+
+/// The deepest schema.
+const MAX_DEPTH: usize = 24;
 
 /// The only dialect that all clients take.
 const DIALECT: &str = "https://json-schema.org/draft/2020-12/schema";
@@ -107,10 +108,8 @@ fn whole(schema: &JsonObject, name: &str, problems: &mut Vec<String>) {
 
 /// Checks one schema inside another.
 fn part(schema: &Value, root: &Value, path: &str, depth: usize, problems: &mut Vec<String>) {
-    if depth > DEEPEST_SCHEMA {
-        problems.push(format!(
-            "{path} is nested deeper than {DEEPEST_SCHEMA} levels"
-        ));
+    if depth > MAX_DEPTH {
+        problems.push(format!("{path} is nested deeper than {MAX_DEPTH} levels"));
         return;
     }
     let Value::Object(fields) = schema else {

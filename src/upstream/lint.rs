@@ -8,7 +8,10 @@ use std::sync::Arc;
 use rmcp::model::{JsonObject, Tool};
 use serde_json::{Map, Value, json};
 
-use crate::client_rules::{DEEPEST_SCHEMA, REFUSED_AT_ROOT, Subschemas, takes_argument};
+use crate::client_rules::{REFUSED_AT_ROOT, Subschemas, takes_argument};
+
+/// How deep a schema may be nested.
+const DEEPEST: usize = 32;
 
 /// The largest definition that is passed on, in bytes of JSON: about ten times the largest of well-known servers.
 const LARGEST: usize = 64 * 1024;
@@ -37,8 +40,9 @@ pub fn checked(tool: &Tool) -> Result<Tool, String> {
     Ok(tool)
 }
 
-fn repaired(root: &JsonObject) -> Result<JsonObject, String> {
-    let mut schema = root.clone();
+fn repaired(schema: &JsonObject) -> Result<JsonObject, String> {
+    let mut schema = schema.clone();
+    let root = Value::Object(schema.clone());
     // Clients refuse every dialect but their own, and read the schema in that anyway.
     schema.remove("$schema");
     match schema.get("type") {
@@ -57,7 +61,7 @@ fn repaired(root: &JsonObject) -> Result<JsonObject, String> {
     {
         return Err(format!("has `{key}` at its root"));
     }
-    repair(&mut schema, root, 0)?;
+    repair(&mut schema, &root, 0)?;
     let whole = Value::Object(schema.clone());
     jsonschema::draft202012::meta::validate(&whole).map_err(|error| {
         let place = error.instance_path();
@@ -67,9 +71,9 @@ fn repaired(root: &JsonObject) -> Result<JsonObject, String> {
 }
 
 /// Repairs one schema of the tool's schema `root`, and all in it.
-fn repair(schema: &mut JsonObject, root: &JsonObject, depth: usize) -> Result<(), String> {
-    if depth > DEEPEST_SCHEMA {
-        return Err(format!("is nested more than {DEEPEST_SCHEMA} deep"));
+fn repair(schema: &mut JsonObject, root: &Value, depth: usize) -> Result<(), String> {
+    if depth > DEEPEST {
+        return Err(format!("is nested more than {DEEPEST} deep"));
     }
     if let Some(Value::String(target)) = schema.get("$ref") {
         let Some(pointer) = target.strip_prefix('#') else {
@@ -119,7 +123,7 @@ fn repair(schema: &mut JsonObject, root: &JsonObject, depth: usize) -> Result<()
     Ok(())
 }
 
-fn repair_value(schema: &mut Value, root: &JsonObject, depth: usize) -> Result<(), String> {
+fn repair_value(schema: &mut Value, root: &Value, depth: usize) -> Result<(), String> {
     match schema {
         Value::Object(fields) => repair(fields, root, depth + 1),
         Value::Bool(true) => {
@@ -135,17 +139,8 @@ fn repair_value(schema: &mut Value, root: &JsonObject, depth: usize) -> Result<(
 }
 
 /// Whether a JSON pointer leads to nothing in the schema. Names of anchors, and what is escaped for a URI, are trusted.
-fn leads_nowhere(pointer: &str, root: &JsonObject) -> bool {
-    let Some(path) = pointer.strip_prefix('/') else {
-        return false;
-    };
-    let name = path.split('/').next().unwrap_or_default();
-    let rest = &path[name.len()..];
-    let name = name.replace("~1", "/").replace("~0", "~");
-    !pointer.contains('%')
-        && root
-            .get(&name)
-            .is_none_or(|inner| inner.pointer(rest).is_none())
+fn leads_nowhere(pointer: &str, root: &Value) -> bool {
+    pointer.starts_with('/') && !pointer.contains('%') && root.pointer(pointer).is_none()
 }
 
 /// Writes what older drafts of JSON Schema wrote otherwise as the draft 2020-12 does, which is what clients read.
