@@ -7,7 +7,7 @@ use std::{
 
 use rmcp::model::{Prompt, Resource, ResourceTemplate, Tool};
 
-use super::{entry::Origin, lint, names, offers::Offers, server};
+use super::{entry::Origin, names, offers::Offers, server};
 
 /// One server, as far as it counts for the listing.
 #[derive(Debug, Clone)]
@@ -82,7 +82,7 @@ impl Listing {
 
     fn add(&mut self, view: &View) {
         let mut count = 0;
-        for tool in &view.offers.tools {
+        for (tool, checked) in view.offers.tools.iter().zip(view.offers.checked_tools()) {
             let own_name = tool.name.as_ref();
             if view
                 .allowed
@@ -92,7 +92,7 @@ impl Listing {
                 continue;
             }
             let name = free_name(&self.tools, &view.id, own_name);
-            let shown = shown_tool(view, tool, &name);
+            let shown = shown_tool(view, own_name, checked, &name);
             count += usize::from(shown.is_ok());
             self.tools.insert(name, listed(view, own_name, shown));
         }
@@ -151,11 +151,16 @@ fn free_name<T>(taken: &BTreeMap<String, T>, server: &str, own_name: &str) -> St
     }
 }
 
-fn shown_tool(view: &View, tool: &Tool, name: &str) -> Result<Tool, String> {
-    if view.changed.contains(tool.name.as_ref()) {
+fn shown_tool(
+    view: &View,
+    own_name: &str,
+    checked: &Result<Tool, String>,
+    name: &str,
+) -> Result<Tool, String> {
+    if view.changed.contains(own_name) {
         return Err(server::has_changed(&view.name));
     }
-    let mut shown = lint::checked(tool)?;
+    let mut shown = checked.clone()?;
     shown.name = name.to_owned().into();
     Ok(shown)
 }

@@ -2,12 +2,14 @@
 
 use std::{
     path::{Path, PathBuf},
+    sync::OnceLock,
     time::SystemTime,
 };
 
 use rmcp::model::{Prompt, Resource, ResourceTemplate, Tool};
 use serde::{Deserialize, Serialize};
 
+use super::lint;
 use crate::store;
 
 /// Everything one server offers.
@@ -24,6 +26,29 @@ pub struct Offers {
     pub templates: Vec<ResourceTemplate>,
     /// Tools whose definition can't be read, each with the reason.
     pub unreadable: Vec<(String, String)>,
+    /// See [`Offers::checked_tools`].
+    #[serde(skip)]
+    pub(super) checked: Checked,
+}
+
+/// Its tools as clients take them; filled in when they are first listed.
+#[derive(Debug, Clone, Default)]
+pub(super) struct Checked(OnceLock<Vec<Result<Tool, String>>>);
+
+impl PartialEq for Checked {
+    // It follows from the tools.
+    fn eq(&self, _: &Self) -> bool {
+        true
+    }
+}
+
+impl Offers {
+    /// Each of its tools, in their order, as clients take it, or why it is withheld. The list of all servers is put
+    /// together anew whenever one of them changes, and each schema is checked once.
+    pub fn checked_tools(&self) -> &[Result<Tool, String>] {
+        let check = || self.tools.iter().map(lint::checked).collect();
+        self.checked.0.get_or_init(check)
+    }
 }
 
 /// What a server offered when it last ran, as kept in the state folder.
