@@ -425,6 +425,23 @@ async fn a_folder_that_comes_later_is_found() {
 }
 
 #[tokio::test]
+async fn a_subscription_is_told_of_tools_where_servers_of_others_are_off() {
+    let tools = Tools::new();
+    let mut bridge = tools.start(&["--upstream", "off"]);
+    let meta = json!({
+        "io.modelcontextprotocol/protocolVersion": "2026-07-28",
+        "io.modelcontextprotocol/clientCapabilities": {},
+    });
+    bridge.request("tools/list", json!({"_meta": meta})).await;
+    let filter = json!({"notifications": {"toolsListChanged": true}, "_meta": meta});
+    bridge.ask("subscriptions/listen", filter).await;
+    told(&mut bridge, "notifications/subscriptions/acknowledged").await;
+    tools.add("one", "return 1");
+    told(&mut bridge, CHANGED).await;
+    bridge.leave().await;
+}
+
+#[tokio::test]
 async fn a_client_of_the_stateless_era_is_told_by_its_subscription() {
     let meta = |mut params: Value| {
         params["_meta"] = json!({

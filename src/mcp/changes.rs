@@ -22,7 +22,7 @@ use crate::{
 };
 
 /// How long a burst of changes may last that is told of once.
-pub const BURST: Duration = Duration::from_millis(150);
+const BURST: Duration = Duration::from_millis(150);
 
 /// How long a client may take to read a notification; one that takes longer is not told any more.
 const TELL_TIME: Duration = Duration::from_secs(5);
@@ -52,10 +52,35 @@ struct State {
     resources: BTreeSet<String>,
 }
 
-/// All that a subscription may tell of, at some moment.
+/// All that a client may be told of, at some moment.
 struct Known {
     own: Arc<Snapshot>,
     upstream: Arc<Listing>,
+}
+
+impl Known {
+    /// All as it is now.
+    fn latest(
+        own: &mut watch::Receiver<Arc<Snapshot>>,
+        upstream: &mut watch::Receiver<Arc<Listing>>,
+    ) -> Self {
+        Self {
+            own: own.borrow_and_update().clone(),
+            upstream: upstream.borrow_and_update().clone(),
+        }
+    }
+}
+
+/// Waits until something changed; tells whether anything still can.
+async fn next_change(
+    own: &mut watch::Receiver<Arc<Snapshot>>,
+    upstream: &mut watch::Receiver<Arc<Listing>>,
+) -> bool {
+    tokio::select! {
+        changed = own.changed() => changed.is_ok(),
+        // Where no servers are managed, theirs never changes.
+        Ok(()) = upstream.changed() => true,
+    }
 }
 
 #[derive(Default)]
@@ -110,19 +135,26 @@ impl Session {
         self.lock().resources.remove(uri);
     }
 
-    /// Tells a client of the era with `initialize` of every change since `last`, until it is gone.
-    pub fn tell(self: &Arc<Self>, peer: Peer<RoleServer>, mut last: Arc<Snapshot>) {
+    /// Tells a client of the era with `initialize` of every change since `own`, until it is gone. `upstream` follows what
+    /// the managed MCP servers offer, whose tools are among all others.
+    pub fn tell(
+        self: &Arc<Self>,
+        peer: Peer<RoleServer>,
+        own: Arc<Snapshot>,
+        mut upstream: watch::Receiver<Arc<Listing>>,
+    ) {
         let session = self.clone();
         // That is what the client is about to fetch, unless it already has.
-        session.new_to(last.revisions);
+        session.new_to(own.revisions);
+        let mut last = Known {
+            own,
+            upstream: upstream.borrow_and_update().clone(),
+        };
         tokio::spawn(async move {
             let mut follow = session.follow.clone();
             loop {
                 tokio::select! {
-                    changed = follow.changed() => match changed {
-                        Ok(()) => {}
-                        Err(_) => return,
-                    },
+                    changed = next_change(&mut follow, &mut upstream) => if !changed { return },
                     () = sleep(LOOK_EVERY) => {
                         if peer.is_transport_closed() {
                             return;
@@ -131,16 +163,22 @@ impl Session {
                     }
                 }
                 sleep(BURST).await;
-                let now = follow.borrow_and_update().clone();
-                let changed = session.lists_new_to(now.revisions);
-                let updated = session.updated(&last, &now);
+                let now = Known::latest(&mut follow, &mut upstream);
+                let changed = session.lists_new_to(now.own.revisions);
+                let updated = session.updated(&last.own, &now.own);
                 let telling = async {
-                    for list in changed {
-                        match list {
-                            List::Tools => peer.notify_tool_list_changed().await?,
-                            List::Prompts => peer.notify_prompt_list_changed().await?,
-                            List::Resources => peer.notify_resource_list_changed().await?,
-                        }
+                    if changed.contains(&List::Tools) {
+                        peer.notify_tool_list_changed().await?;
+                    }
+                    if changed.contains(&List::Prompts)
+                        || now.upstream.has_other_prompts(&last.upstream)
+                    {
+                        peer.notify_prompt_list_changed().await?;
+                    }
+                    if changed.contains(&List::Resources)
+                        || now.upstream.has_other_resources(&last.upstream)
+                    {
+                        peer.notify_resource_list_changed().await?;
                     }
                     for uri in updated {
                         let update = ResourceUpdatedNotificationParam::new(uri);
@@ -157,8 +195,7 @@ impl Session {
         });
     }
 
-    /// A subscription of the stateless era is about to be granted: what changes from now on is told. `upstream` follows
-    /// what the managed MCP servers offer, whose tools are among all others.
+    /// A subscription of the stateless era is about to be granted: what changes from now on is told.
     pub fn grant(&self, upstream: &watch::Receiver<Arc<Listing>>) {
         let now = Known {
             own: self.follow.borrow().clone(),
@@ -185,23 +222,18 @@ impl Session {
             upstream: upstream.borrow().clone(),
         });
         loop {
-            let now = Known {
-                own: own.borrow_and_update().clone(),
-                upstream: upstream.borrow_and_update().clone(),
-            };
+            let now = Known::latest(&mut own, &mut upstream);
             let telling = tell_subscriber(subscription, &last, &now);
             if !matches!(timeout(TELL_TIME, telling).await, Ok(Ok(()))) {
                 return;
             }
             last = now;
-            let changed = tokio::select! {
+            tokio::select! {
                 () = subscription.cancelled() => return,
-                changed = own.changed() => changed,
-                changed = upstream.changed() => changed,
-            };
-            if changed.is_err() {
-                // The bridge is about to leave: the subscription is as good as any.
-                return subscription.cancelled().await;
+                changed = next_change(&mut own, &mut upstream) => if !changed {
+                    // There will be no change: the subscription is as good as any.
+                    return subscription.cancelled().await;
+                },
             }
             sleep(BURST).await;
         }

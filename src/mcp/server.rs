@@ -189,8 +189,8 @@ impl ServerHandler for Server {
         );
         // What is still being read is no change for a client that has not seen anything yet.
         let snapshot = self.catalogue.ready().await;
-        self.upstream_tells(&context.peer);
-        self.session.tell(context.peer, snapshot);
+        let upstream = self.upstream.follow();
+        self.session.tell(context.peer, snapshot, upstream);
     }
 
     async fn list_tools(

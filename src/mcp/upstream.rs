@@ -5,16 +5,12 @@ use rmcp::{
     model::{
         GetPromptRequestParams, GetPromptResponse, ReadResourceRequestParams, ReadResourceResponse,
     },
-    service::{Peer, RequestContext},
+    service::RequestContext,
 };
 use serde::Serialize;
 use serde_json::json;
-use tokio::time::sleep;
 
-use super::{
-    changes::BURST,
-    server::{MAX_ANSWER, Server},
-};
+use super::server::{MAX_ANSWER, Server};
 
 impl Server {
     /// The client's name, once the configuration of servers was read for it.
@@ -26,34 +22,6 @@ impl Server {
         self.upstream.begin(&client);
         self.upstream.ready().await;
         client
-    }
-
-    /// Tells a client of the era with `initialize` when the servers' prompts or resources change. Their tools are told of
-    /// with all others.
-    pub(super) fn upstream_tells(&self, peer: &Peer<RoleServer>) {
-        let mut follow = self.upstream.follow();
-        let peer = peer.clone();
-        // Ends with the client or the servers.
-        tokio::spawn(async move {
-            let mut last = follow.borrow_and_update().clone();
-            while follow.changed().await.is_ok() {
-                sleep(BURST).await;
-                let now = follow.borrow_and_update().clone();
-                let told = async {
-                    if now.has_other_prompts(&last) {
-                        peer.notify_prompt_list_changed().await?;
-                    }
-                    if now.has_other_resources(&last) {
-                        peer.notify_resource_list_changed().await?;
-                    }
-                    Ok::<_, rmcp::ServiceError>(())
-                };
-                if told.await.is_err() {
-                    return;
-                }
-                last = now;
-            }
-        });
     }
 
     /// Fills in a prompt of a server.
