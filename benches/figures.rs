@@ -12,7 +12,7 @@ use std::{
 };
 
 use futures_util::{SinkExt, StreamExt};
-use mcp_bridge::{agent, simulator};
+use mcp_bridge::{link::agent, simulator};
 use rmcp::{ServerHandler, ServiceExt, model, service::RequestContext};
 use serde_json::{Value, json};
 use tokio::{net::TcpListener, runtime::Runtime, task::JoinSet};

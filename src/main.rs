@@ -5,7 +5,7 @@ use std::{path::PathBuf, process::ExitCode};
 use clap::{Args, Parser, Subcommand};
 use mcp_bridge::{
     commands::{self, simulate::Simulation},
-    config::{Flags, Folders},
+    settings::{Flags, Folders},
     simulator::{Kind, Version},
     tools::host::worker,
 };

@@ -10,7 +10,7 @@ use std::{
 use common::{PATIENCE, bridge::Bridge, soon};
 use futures_util::{SinkExt, StreamExt};
 use mcp_bridge::{
-    agent,
+    link::agent,
     simulator::{Argument, Computer, ComputerOptions, HttpRules, Kind, ProgramState, Version},
 };
 use serde_json::{Value, json};

@@ -12,7 +12,7 @@ use std::{
 use common::{PATIENCE, bridge::Bridge, computer::Computer as RawComputer, health, soon};
 use futures_util::future::join_all;
 use mcp_bridge::{
-    agent,
+    link::agent,
     simulator::{Computer, ComputerOptions},
 };
 use serde_json::json;

@@ -15,7 +15,7 @@ use common::{
     soon,
 };
 use mcp_bridge::{
-    agent,
+    link::agent,
     simulator::{Computer, ComputerOptions},
 };
 use serde_json::{Value, json};

@@ -20,7 +20,7 @@ use common::{
     served::Served,
 };
 use mcp_bridge::{
-    agent,
+    link::agent,
     simulator::{Computer, ComputerOptions},
 };
 use serde_json::{Value, json};

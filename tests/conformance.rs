@@ -14,7 +14,7 @@ use std::{
 };
 
 use common::{registries::node_clients, served::Served, tools::Tools};
-use mcp_bridge::logging;
+use mcp_bridge::base::logging;
 use serde_json::Value;
 use tokio::time::timeout;
 

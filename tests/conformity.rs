@@ -130,7 +130,7 @@ async fn a_program_finds_the_same_game_when_a_tool_call_runs_it() {
             id,
             ..options(version)
         };
-        let options = options.with_file("mcp-computer.lua", mcp_bridge::agent::program());
+        let options = options.with_file("mcp-computer.lua", mcp_bridge::link::agent::program());
         let agent = format!("mcp-computer {url}");
         let computer = Computer::start(options, &agent, &Handle::current()).unwrap();
         bridge.linked(id).await;

@@ -6,8 +6,8 @@ use std::{collections::BTreeMap, fs, path::Path};
 
 use common::{bridge::Bridge, served::Served};
 use mcp_bridge::{
-    agent,
-    config::{Config, DEFAULT_LINK_PORT, DEFAULT_MCP_PORT, Flags, McpConfig},
+    link::agent,
+    settings::{Config, DEFAULT_LINK_PORT, DEFAULT_MCP_PORT, Flags, McpConfig},
     simulator::{Computer, ComputerOptions, Kind},
 };
 use mlua::Lua;

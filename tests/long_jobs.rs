@@ -6,7 +6,7 @@ use std::time::{Duration, Instant};
 
 use common::{bridge::Bridge, soon};
 use mcp_bridge::{
-    agent,
+    link::agent,
     simulator::{Computer, ComputerOptions, Kind, Version},
 };
 use serde_json::json;

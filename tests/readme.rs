@@ -11,8 +11,8 @@ use std::{
 
 use common::{PATIENCE, bridge::Bridge};
 use mcp_bridge::{
-    agent,
-    config::Config,
+    link::agent,
+    settings::Config,
     simulator::{Computer, ComputerOptions, Kind},
 };
 use mlua::Lua;

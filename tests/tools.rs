@@ -10,7 +10,7 @@ use common::{
     tools::{Tools, manifest, of_repository},
 };
 use mcp_bridge::{
-    agent,
+    link::agent,
     simulator::{Computer, ComputerOptions, Kind},
 };
 use serde_json::{Value, json};

@@ -23,7 +23,7 @@ use tokio::{
 
 use super::console::say;
 use crate::{
-    agent,
+    link::agent,
     simulator::{Computer, ComputerOptions, Kind},
     tools,
 };

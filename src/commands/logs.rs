@@ -8,7 +8,7 @@ use std::{
 };
 
 use super::console;
-use crate::{config::Folders, logging};
+use crate::{base::logging, settings::Folders};
 
 /// How much of the end of the file is read to find its last lines, in bytes.
 const TAIL: u64 = 256 * 1024;

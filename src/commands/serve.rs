@@ -11,8 +11,8 @@ use super::{
     startup::{self, BadSettings, Bridge},
 };
 use crate::{
-    config::{Config, Flags, Folders, McpConfig},
     mcp::http::{McpPort, OpenError},
+    settings::{Config, Flags, Folders, McpConfig},
 };
 
 /// Serves any number of MCP clients until the system asks this process to leave. With `print_port` it writes the
@@ -28,18 +28,18 @@ pub fn run(flags: &Flags, folders: &Folders, print_port: bool) -> ExitCode {
     };
     startup::run(&config, folders, async |bridge| {
         let Bridge {
-            fabric,
+            fleet,
             server,
             mut signals,
         } = bridge;
         // Before computers are wanted: a bridge that can't serve takes the link port from no other.
         let names = &config.link.names;
-        let port = match McpPort::open(&mcp, names, server, fabric.clone()).await {
+        let port = match McpPort::open(&mcp, names, server, fleet.clone()).await {
             Ok(port) => port,
             Err(error @ OpenError::NoToken(_)) => return Err(BadSettings(error.to_string()).into()),
             Err(error) => return Err(error.into()),
         };
-        fabric.want();
+        fleet.want();
         let address = port.address();
         tracing::info!(%address, "MCP is served over HTTP");
         if print_port {

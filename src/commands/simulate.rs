@@ -19,7 +19,7 @@ use super::{
     signals::LeaveSignals,
 };
 use crate::{
-    agent,
+    link::agent,
     simulator::{Computer, ComputerOptions, Kind, ProgramState, State, Version, World},
 };
 

@@ -7,10 +7,10 @@ use thiserror::Error;
 
 use super::{console, limits, signals::LeaveSignals};
 use crate::{
-    config::{Config, ConfigError, Flags, Folders},
-    fabric::Fabric,
-    logging::{self, LogError},
+    base::logging::{self, LogError},
+    computers::Fleet,
     mcp::server::Server,
+    settings::{Config, ConfigError, Flags, Folders},
     tools,
     upstream::{self, Upstream},
 };
@@ -58,7 +58,7 @@ pub struct BadSettings(pub String);
 
 /// A bridge about to serve: the computers it reaches, and what it serves.
 pub struct Bridge {
-    pub fabric: Arc<Fabric>,
+    pub fleet: Arc<Fleet>,
     pub server: Server,
     pub signals: LeaveSignals,
 }
@@ -104,12 +104,12 @@ fn block_on(
             pid = std::process::id(),
             "started"
         );
-        let fabric = Arc::new(Fabric::start(&config.link, Some(&folders.shared)));
+        let fleet = Arc::new(Fleet::start(&config.link, Some(&folders.shared)));
         let upstream = upstream(config, folders);
         let catalogue = tools::start(config, vec![tools::upstream::source(&upstream)]);
-        let server = Server::new(fabric.clone(), catalogue).with_upstream(upstream.clone());
+        let server = Server::new(fleet.clone(), catalogue).with_upstream(upstream.clone());
         let why = serve(Bridge {
-            fabric,
+            fleet,
             server,
             signals,
         })

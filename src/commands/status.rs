@@ -4,12 +4,10 @@ use std::process::ExitCode;
 
 use super::{console, startup::BAD_SETTINGS};
 use crate::{
-    config::{Config, Flags, Folders, LinkConfig},
-    fabric::{
-        Blocked,
-        holder::{self, Health, Unknown},
-    },
-    logging,
+    base::logging,
+    bridges::holder::{self, Health, Unknown},
+    computers::Blocked,
+    settings::{Config, Flags, Folders, LinkConfig},
 };
 
 /// The exit code when no bridge answers.

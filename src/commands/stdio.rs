@@ -9,9 +9,9 @@ use super::{
     startup::{self, Bridge},
 };
 use crate::{
-    config::{Flags, Folders},
-    logging,
+    base::logging,
     mcp::{self, stdio},
+    settings::{Flags, Folders},
 };
 
 /// Serves one MCP client until it is gone or the system asks this process to leave.
@@ -28,13 +28,13 @@ pub fn run(flags: &Flags, folders: &Folders) -> ExitCode {
 
 async fn serve(bridge: Bridge) -> anyhow::Result<&'static str> {
     let Bridge {
-        fabric,
+        fleet,
         server,
         mut signals,
     } = bridge;
     let (input, output) = stdio::take().context("standard input and output can't be used")?;
     tokio::select! {
-        () = mcp::serve(server, input, output, move || fabric.want()) => Ok("the client is gone"),
+        () = mcp::serve(server, input, output, move || fleet.want()) => Ok("the client is gone"),
         signal = signals.next() => Ok(signal),
     }
 }

@@ -13,8 +13,8 @@ use serde_json::Value;
 
 use super::console::{note, say};
 use crate::{
-    config::{Config, Flags, Folders, TOOLS_FOLDER},
-    fabric::Fabric,
+    computers::Fleet,
+    settings::{Config, Flags, Folders, TOOLS_FOLDER},
     tools::{
         self, Catalogue, Context, Level, Listener, Offer, Step, builtin,
         catalogue::{Found, fixed},
@@ -112,16 +112,16 @@ pub fn run(name: &str, arguments: &str, flags: &Flags, folders: &Folders) -> Exi
         for problem in &problems {
             note(problem);
         }
-        let fabric = Fabric::start(&config.link, Some(&folders.shared));
+        let fleet = Fleet::start(&config.link, Some(&folders.shared));
         let snapshot = catalogue.now();
         let tool = match snapshot.find(name) {
             Found::Tool(tool) => tool,
             Found::Refused(why) => bail!("{name} is refused: {why}"),
             Found::Nothing => bail!("there is no tool {name}; `mcp-bridge tools list` names all"),
         };
-        fabric.want();
+        fleet.want();
         let context = Context {
-            fabric: &fabric,
+            fleet: &fleet,
             catalogue: &catalogue,
             listener: &Terminal,
             depth: 0,

@@ -12,8 +12,8 @@ use similar::{ChangeTag, TextDiff};
 
 use super::console;
 use crate::{
-    config::Folders,
-    fabric::one_line,
+    base::text::one_line,
+    settings::Folders,
     upstream::{
         entry::{Entry, Reach},
         offers::Remembered,

@@ -13,8 +13,8 @@ use std::{
 
 use super::console;
 use crate::{
-    config::Folders,
-    logging,
+    base::logging,
+    settings::Folders,
     tools::upstream_status::in_words,
     upstream::{
         manager::{notes, why_disabled},

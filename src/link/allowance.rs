@@ -2,7 +2,7 @@
 
 use tokio::time::Instant;
 
-use super::ending::Ending;
+use crate::wire::ending::Ending;
 
 /// How many frames that nobody asked for are taken at once, and how many more each second.
 const UNASKED_BURST: f64 = 200.0;

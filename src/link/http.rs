@@ -14,13 +14,16 @@ use serde_json::{Value, json};
 
 use super::{
     admission::{self, Policy},
-    bridges::{self, message::Owner, session::Ownership},
-    frame::DEFAULT_MAX_MESSAGE,
-    registry::Registry,
+    agent,
     session::{self, Shared},
-    text,
 };
-use crate::{agent, config::LinkConfig};
+use crate::{
+    base::text::timestamp,
+    bridges::{self, message::Owner, owner_end::Ownership},
+    computers::registry::Registry,
+    settings::LinkConfig,
+    wire::frame::DEFAULT_MAX_MESSAGE,
+};
 
 /// The size of a link's read buffer, in bytes. Links are many and most of their frames are short.
 const READ_BUFFER: usize = 1_536;
@@ -149,7 +152,7 @@ impl Routes {
                 .protocols([bridges::SUBPROTOCOL])
                 .max_message_size(bridges::MAX_MESSAGE)
                 .max_frame_size(bridges::MAX_MESSAGE)
-                .on_upgrade(move |socket| bridges::session::run(socket, peer, shared, ownership)),
+                .on_upgrade(move |socket| bridges::owner_end::run(socket, peer, shared, ownership)),
             Err(rejection) => rejection.into_response(),
         }
     }
@@ -175,7 +178,7 @@ pub fn health(registry: &Registry, owner: Option<&Owner>, bridges: Option<usize>
         "version": env!("CARGO_PKG_VERSION"),
     });
     if let Some(owner) = owner {
-        health["owner"] = json!({ "pid": owner.pid, "since": text::timestamp(owner.since) });
+        health["owner"] = json!({ "pid": owner.pid, "since": timestamp(owner.since) });
         health["bridges"] = json!(bridges.unwrap_or(registry.guests.count() + 1));
     }
     health

@@ -1,20 +1,9 @@
-//! The game's side: frames, the link port, one computer's session, and the registry of computers.
+//! The game's side: the link port, who may use it, and one computer's session.
 
 pub mod admission;
+pub mod agent;
 mod allowance;
-pub mod bridges;
-pub mod computer;
-pub mod ending;
-pub mod frame;
-pub mod handle;
 pub mod http;
-pub mod job;
-mod job_table;
-pub mod outgoing;
-mod output;
-pub mod parts;
 pub mod port;
-pub mod registry;
 pub mod session;
-pub mod text;
 mod unclaimed;

@@ -10,7 +10,7 @@ use tokio::{
 };
 
 use super::http;
-use crate::config::LinkConfig;
+use crate::settings::LinkConfig;
 
 /// The most connections at once; more wait in the system's queue.
 const MAX_CONNECTIONS: usize = 16_384;

@@ -8,19 +8,22 @@ use tokio::{
     time::{Instant, sleep_until, timeout},
 };
 
-use super::{
-    allowance::Allowance,
+use super::{allowance::Allowance, unclaimed::Unclaimed};
+use crate::{
     bridges::message,
-    computer::{Computer, Facts},
-    ending::{Ending, HELLO_TIME, SEND_TIME, clip_reason},
-    frame::{self, AgentError, AgentFrame, Answer, FrameError, Hello, Response},
-    handle::{Link, Outgoing},
-    outgoing, parts,
-    registry::{Registered, Registry},
-    text::TextMode,
-    unclaimed::Unclaimed,
+    computers::{
+        computer::{Computer, Facts},
+        link::{Link, Outgoing},
+        registry::{Registered, Registry},
+    },
+    settings::Token,
+    wire::{
+        ending::{Ending, HELLO_TIME, SEND_TIME, clip_reason},
+        frame::{self, AgentError, AgentFrame, Answer, FrameError, Hello, Response},
+        outgoing, parts,
+        text::TextMode,
+    },
 };
-use crate::config::Token;
 
 /// How long the bridge waits for the other side to take notice of a close.
 const CLOSE_TIME: Duration = Duration::from_millis(500);
@@ -243,9 +246,7 @@ impl Session {
                 // The link holds the sender, so this never ends by itself.
                 Some(frame) = frames.recv() => self.send(*frame).await,
                 () = sleep_until(due), if watched => self.tick().await,
-                () = link.end.cancelled() => {
-                    return link.ending.get().cloned().unwrap_or(Ending::ClosedByAgent(None));
-                }
+                ending = link.told_to_end() => return ending,
             };
             if let Err(ending) = step {
                 return ending;

@@ -253,11 +253,9 @@ mod properties {
     use proptest::{collection::vec, prelude::*, sample::Index};
     use rmcp::model::JsonRpcMessage;
 
-    use super::{
-        super::id_scanner::properties::{
-            Fields, cases, message_fields, written_id, written_object,
-        },
-        *,
+    use super::*;
+    use crate::mcp::id_scanner::properties::{
+        Fields, cases, message_fields, written_id, written_object,
     };
 
     /// An object with one `id` of text or number, at any place among its fields, and that id.

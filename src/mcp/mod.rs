@@ -57,8 +57,8 @@ mod tests {
 
     use super::*;
     use crate::{
-        config::LinkConfig,
-        fabric::Fabric,
+        computers::Fleet,
+        settings::LinkConfig,
         tools::{Catalogue, Context, Offer, Tool, catalogue::fixed, policy::Policy},
     };
 
@@ -96,7 +96,7 @@ mod tests {
             token: None,
             names: Vec::new(),
         };
-        let server = Server::new(Arc::new(Fabric::start(&config, None)), catalogue);
+        let server = Server::new(Arc::new(Fleet::start(&config, None)), catalogue);
         let (ours, theirs) = tokio::io::duplex(64 * 1024);
         let (input, output) = tokio::io::split(theirs);
         let session = tokio::spawn(serve(server, Box::new(input), Box::new(output), || {}));

@@ -27,7 +27,7 @@ use super::{
     listener::{Waiting, level_from},
 };
 use crate::{
-    fabric::Fabric,
+    computers::Fleet,
     tools::{self, Catalogue, Context, Level, catalogue::Found, manifest::Shown},
     upstream::Upstream,
 };
@@ -72,7 +72,7 @@ const REMOVED_METHODS: [&str; 5] = [
 /// One client's view of the bridge. Cheap to clone: all clients share what stands behind it.
 #[derive(Clone)]
 pub struct Server {
-    fabric: Arc<Fabric>,
+    fleet: Arc<Fleet>,
     catalogue: Arc<Catalogue>,
     /// The MCP servers that are managed. Their tools are in the catalogue.
     pub(super) upstream: Upstream,
@@ -83,11 +83,11 @@ pub struct Server {
 
 impl Server {
     /// A server of these tools over these computers, for one client.
-    pub fn new(fabric: Arc<Fabric>, catalogue: Arc<Catalogue>) -> Self {
+    pub fn new(fleet: Arc<Fleet>, catalogue: Arc<Catalogue>) -> Self {
         Self {
             session: Arc::new(Session::new(&catalogue)),
             level: Arc::new(Mutex::new(DEFAULT_LEVEL)),
-            fabric,
+            fleet,
             catalogue,
             upstream: Upstream::off(),
         }
@@ -101,7 +101,7 @@ impl Server {
 
     /// The same for another client, which has seen and asked for nothing yet.
     pub fn for_another(&self) -> Self {
-        Self::new(self.fabric.clone(), self.catalogue.clone()).with_upstream(self.upstream.clone())
+        Self::new(self.fleet.clone(), self.catalogue.clone()).with_upstream(self.upstream.clone())
     }
 
     /// Whoever sent a request.
@@ -117,7 +117,7 @@ impl Server {
 
     fn at_hand<'a>(&'a self, listener: &'a Waiting) -> Context<'a> {
         Context {
-            fabric: &self.fabric,
+            fleet: &self.fleet,
             catalogue: &self.catalogue,
             listener,
             depth: 0,

@@ -477,7 +477,7 @@ async fn the_real_agent_links_and_answers_a_bridge_of_version_1() {
             version: version.parse().expect("a version"),
             ..ComputerOptions::new(12)
         };
-        let options = options.with_file("mcp-computer.lua", crate::agent::program());
+        let options = options.with_file("mcp-computer.lua", crate::link::agent::program());
         let runtime = tokio::runtime::Handle::current();
         let computer =
             Computer::start(options, &format!("mcp-computer {url}"), &runtime).expect("a thread");

@@ -3,7 +3,7 @@
 use rmcp::model::JsonObject;
 use serde_json::Value;
 
-use crate::fabric::ComputerId;
+use crate::computers::ComputerId;
 
 /// The arguments of one call. What was read is taken out, so that what is left over is known.
 pub struct Arguments {
@@ -119,7 +119,7 @@ impl Arguments {
         match self.fields.keys().next() {
             Some(name) => Err(format!(
                 "There is no argument `{}`.",
-                crate::fabric::one_line(name)
+                crate::base::text::one_line(name)
             )),
             None => Ok(()),
         }

@@ -6,7 +6,7 @@ use std::{pin::pin, sync::Arc, time::Duration};
 use tokio::time::{Instant, sleep_until};
 
 use super::{Context, Listener, Step};
-use crate::fabric::{Ask, Computer, Job, Stage, Waited};
+use crate::computers::{Ask, Computer, Job, Stage, Waited};
 
 /// How often a client is told of new output at most, and how often that the job still runs at least.
 const TELL_EVERY: Duration = Duration::from_millis(250);
@@ -28,12 +28,12 @@ pub async fn ask(
     ask: Ask<'_>,
     time: Duration,
 ) -> Result<(Arc<Job>, Waited), String> {
-    let job = context.fabric.begin(computer, ask)?;
+    let job = context.fleet.begin(computer, ask)?;
     let mut given_up = CancelOnDrop {
         computer: computer.clone(),
         job: Some(job.clone()),
     };
-    let run = context.fabric.run(computer, &job, ask, time);
+    let run = context.fleet.run(computer, &job, ask, time);
     let waited = telling(context.listener, &job, run).await;
     given_up.job = None;
     Ok((job, waited))

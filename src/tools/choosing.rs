@@ -3,15 +3,15 @@
 use std::{sync::Arc, time::SystemTime};
 
 use super::wording::{linked_names, why_gone};
-use crate::fabric::{Computer, ComputerId, Fabric};
+use crate::computers::{Computer, ComputerId, Fleet};
 
 /// The computer a call means: the one it names, or the only one that is linked.
 ///
 /// # Errors
 /// It can't be asked, or several could be meant; what to do is said.
-pub async fn choose(wanted: Option<ComputerId>, fabric: &Fabric) -> Result<Arc<Computer>, String> {
+pub async fn choose(wanted: Option<ComputerId>, fleet: &Fleet) -> Result<Arc<Computer>, String> {
     if let Some(id) = wanted
-        && let Some(computer) = fabric
+        && let Some(computer) = fleet
             .computer(id)
             .await
             .map_err(|problem| problem.to_string())?
@@ -19,7 +19,7 @@ pub async fn choose(wanted: Option<ComputerId>, fabric: &Fabric) -> Result<Arc<C
     {
         return Ok(computer);
     }
-    let mut computers = fabric
+    let mut computers = fleet
         .computers()
         .await
         .map_err(|problem| problem.to_string())?;

@@ -12,8 +12,13 @@ use std::{
 use mlua::{Lua, LuaOptions, StdLib, chunk::ChunkMode};
 use serde_json::{Value, json};
 
-use super::{Context, asking, asking::STOP_TIME, outcome, wording::name_of};
-use crate::fabric::{
+use super::{
+    Context,
+    asking::{self, STOP_TIME},
+    outcome,
+    wording::name_of,
+};
+use crate::computers::{
     About, AgentError, Answer, Ask, Cancelled, Computer, ComputerId, End, Job, Waited, decode_bytes,
 };
 

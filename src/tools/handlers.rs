@@ -13,7 +13,7 @@ use super::{
     entry::{Handled, Handler},
     host::{Code, HostHandler, Rights, values_of},
 };
-use crate::fabric::ComputerId;
+use crate::computers::ComputerId;
 
 /// How much of what a handler printed is logged, in characters.
 const PRINTED: usize = 2000;
@@ -55,7 +55,7 @@ impl Handler for OnHost {
 fn log_printed(code: &Code, printed: &str) {
     if !printed.is_empty() {
         let printed: String = printed.chars().take(PRINTED).collect();
-        let printed = crate::fabric::one_line(&printed);
+        let printed = crate::base::text::one_line(&printed);
         tracing::info!(handler = code.chunk, "printed: {printed}");
     }
 }
@@ -88,7 +88,7 @@ impl Handler for OnComputer {
                     }
                 },
             };
-            let computer = match choose(wanted, context.fabric).await {
+            let computer = match choose(wanted, context.fleet).await {
                 Ok(computer) => computer,
                 Err(problem) => return Handled::Failed(problem),
             };

@@ -7,7 +7,7 @@ use rmcp::model::{JsonObject, Tool as Definition};
 use serde_json::{Value, json};
 
 use super::validation::Validator;
-use crate::client_rules::{LONGEST_TOOL_NAME, REFUSED_AT_ROOT, Subschemas, takes_argument};
+use crate::base::client_rules::{LONGEST_TOOL_NAME, REFUSED_AT_ROOT, Subschemas, takes_argument};
 
 /// The longest description, in bytes: what stands here is paid for with every request.
 const MAX_DESCRIPTION: usize = 4 * 1024;

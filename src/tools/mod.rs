@@ -36,8 +36,8 @@ use rmcp::model::{CallToolResult, ContentBlock, JsonObject, Tool as Definition, 
 use serde_json::Value;
 
 use crate::{
-    config::{Config, ToolsConfig},
-    fabric::Fabric,
+    computers::Fleet,
+    settings::{Config, ToolsConfig},
 };
 pub use catalogue::{Catalogue, Offer, Snapshot, Source};
 use folder::Root;
@@ -112,7 +112,7 @@ pub trait Tool: Send + Sync {
 #[derive(Clone, Copy)]
 pub struct Context<'a> {
     /// The computers.
-    pub fabric: &'a Fabric,
+    pub fleet: &'a Fleet,
     /// The other tools there are.
     pub catalogue: &'a Catalogue,
     /// Whoever waits for the answer.

@@ -3,7 +3,7 @@
 use serde_json::Value;
 
 use super::wording::name_of;
-use crate::fabric::{AgentError, Answer, Computer, End, Progress};
+use crate::computers::{AgentError, Answer, Computer, End, Progress};
 
 /// A job's whole output and its end. An error is what the model has to act on.
 pub fn whole(computer: &Computer, progress: &Progress) -> Result<String, String> {

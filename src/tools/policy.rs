@@ -5,7 +5,7 @@ use std::collections::BTreeSet;
 use rmcp::model::Tool as Definition;
 
 use super::{Snapshot, Tool, annotations};
-use crate::config::ToolsConfig;
+use crate::settings::ToolsConfig;
 
 /// The word that stands for every set.
 pub const ALL_SETS: &str = "all";

@@ -7,7 +7,7 @@ use serde_json::json;
 
 use super::{annotations, failure, text, wording::time_between};
 use crate::{
-    fabric::one_line,
+    base::text::one_line,
     upstream::status::{Report, Row},
 };
 

@@ -79,7 +79,7 @@ fn sentence(error: &ValidationError<'_>) -> String {
         Kind::AdditionalProperties { unexpected } | Kind::UnevaluatedProperties { unexpected } => {
             let unexpected: Vec<_> = unexpected
                 .iter()
-                .map(|name| format!("`{}`", crate::fabric::one_line(name)))
+                .map(|name| format!("`{}`", crate::base::text::one_line(name)))
                 .collect();
             let unexpected = unexpected.join(", ");
             return match error.instance_path().as_str() {
@@ -132,7 +132,7 @@ fn path(pointer: &str) -> String {
             if !path.is_empty() {
                 path.push('.');
             }
-            path.push_str(&crate::fabric::one_line(&part));
+            path.push_str(&crate::base::text::one_line(&part));
         }
     }
     path

@@ -4,8 +4,11 @@ use std::time::{Duration, SystemTime};
 
 use std::sync::Arc;
 
-pub use crate::fabric::timestamp;
-use crate::fabric::{Computer, ComputerId, Facts, Presence, one_line};
+pub use crate::base::text::timestamp;
+use crate::{
+    base::text::one_line,
+    computers::{Computer, ComputerId, Facts, Presence},
+};
 
 /// `12 (Label: base-turtle)`, or `12 (Label: nil)` without a label.
 pub fn name(id: ComputerId, label: Option<&str>) -> String {

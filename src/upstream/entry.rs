@@ -8,7 +8,7 @@ use std::{
 
 use serde_json::{Value, json};
 
-use crate::store;
+use crate::base::store;
 
 /// How long a server has from its start until its tools are listed, unless its entry says otherwise: the first run of
 /// an `npx` or `uvx` entry downloads the server.

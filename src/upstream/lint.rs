@@ -8,7 +8,7 @@ use std::sync::Arc;
 use rmcp::model::{JsonObject, Tool};
 use serde_json::{Map, Value, json};
 
-use crate::client_rules::{REFUSED_AT_ROOT, Subschemas, takes_argument};
+use crate::base::client_rules::{REFUSED_AT_ROOT, Subschemas, takes_argument};
 
 /// How deep a schema may be nested.
 const DEEPEST: usize = 32;

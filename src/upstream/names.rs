@@ -4,7 +4,7 @@
 //! what clients refuse is replaced, and then a hash of the exact original keeps the name apart from others and the same
 //! from day to day. Names are resolved through the map that they were made for (see `listing`), never by taking apart.
 
-use crate::{client_rules::LONGEST_TOOL_NAME, store};
+use crate::base::{client_rules::LONGEST_TOOL_NAME, store};
 
 /// The longest server id; the rest is for the tool.
 const LONGEST_SERVER: usize = 20;

@@ -10,7 +10,7 @@ use rmcp::model::{Prompt, Resource, ResourceTemplate, Tool};
 use serde::{Deserialize, Serialize};
 
 use super::lint;
-use crate::store;
+use crate::base::store;
 
 /// Everything one server offers.
 #[derive(Debug, Clone, Default, PartialEq, Serialize, Deserialize)]

@@ -12,7 +12,7 @@ use std::{
 
 use serde::{Deserialize, Serialize};
 
-use crate::store;
+use crate::base::store;
 
 /// How long a request lies there: every bridge has seen it by then.
 const LIFETIME: Duration = Duration::from_secs(60);

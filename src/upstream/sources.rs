@@ -15,7 +15,7 @@ use super::{
     entry::{Entry, Origin},
     itself,
 };
-use crate::store;
+use crate::base::store;
 
 /// The user's own file, in the configuration folder.
 pub const USER_FILE: &str = "mcp.json";

@@ -8,7 +8,7 @@ use std::{
 
 use serde::{Deserialize, Serialize};
 
-use crate::store;
+use crate::base::store;
 
 /// How often a bridge says that it still runs, where nothing else tells.
 pub const HEARTBEAT: Duration = Duration::from_secs(10);

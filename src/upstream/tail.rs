@@ -9,7 +9,7 @@ use std::{
 
 use tokio::io::{AsyncBufReadExt, AsyncRead, BufReader};
 
-use crate::fabric::one_line;
+use crate::base::text::one_line;
 
 /// How many lines are kept.
 const KEPT_LINES: usize = 100;

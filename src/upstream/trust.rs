@@ -14,7 +14,7 @@ use serde::{Deserialize, Serialize};
 use serde_json::{Value, json};
 
 use super::{offers::Offers, sources::ProjectFile};
-use crate::store;
+use crate::base::store;
 
 /// A project's file that the user has agreed to.
 #[derive(Debug, Serialize, Deserialize)]

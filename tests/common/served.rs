@@ -13,7 +13,7 @@ use axum::{
 use futures_util::StreamExt;
 use hyper_util::rt::TokioIo;
 use mcp_bridge::{
-    agent,
+    link::agent,
     simulator::{Computer, ComputerOptions},
 };
 use serde_json::{Value, json};

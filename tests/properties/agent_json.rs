@@ -1,6 +1,6 @@
 //! The agent's JSON codec, run in embedded Lua, with serde_json as the reference.
 
-use mcp_bridge::link::text::{TextMode, decode_value, encode};
+use mcp_bridge::wire::text::{TextMode, decode_value, encode};
 use proptest::prelude::*;
 use serde_json::{Map, Value};
 

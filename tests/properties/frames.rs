@@ -1,7 +1,7 @@
 //! Frames of the link protocol.
 
 use base64::{Engine, engine::general_purpose::STANDARD as BASE64};
-use mcp_bridge::link::{
+use mcp_bridge::wire::{
     frame::{self, AgentFrame, ComputerId, FrameError, Hello},
     outgoing::Request,
     text::{TextMode, decode_value},
@@ -128,7 +128,7 @@ proptest! {
         texts in proptest::collection::vec("\\PC{1,20}", 4), output in any_text(), mode in any_mode(),
     ) {
         let wire = |text: &String| -> Value {
-            let json = mcp_bridge::link::text::encode(text, mode).unwrap();
+            let json = mcp_bridge::wire::text::encode(text, mode).unwrap();
             serde_json::from_str(&json).unwrap()
         };
         let error = |error: Value| {

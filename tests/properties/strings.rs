@@ -1,6 +1,6 @@
 //! How a Lua string travels in JSON.
 
-use mcp_bridge::link::text::{self, TextMode, decode, decode_value, encode};
+use mcp_bridge::wire::text::{self, TextMode, decode, decode_value, encode};
 use proptest::prelude::*;
 use serde_json::Value;
 

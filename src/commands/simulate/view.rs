@@ -7,8 +7,9 @@ use ratatui::{
 };
 
 use crate::{
-    link::text,
+    base::text::one_line,
     simulator::{Computer, ProgramState, State, Terminal},
+    wire::text,
 };
 
 /// The one key that has to be told of, however small the terminal is.
@@ -109,7 +110,7 @@ fn status(computer: &Computer, index: usize, count: usize, width: usize) -> Stri
         keys.push_str("F1 next  ");
     }
     about.push_str(&format!(": {}", condition(computer)));
-    let about = text::one_line(&about);
+    let about = one_line(&about);
     keys.push_str(if computer.is_paused() {
         "F2 resume  "
     } else {

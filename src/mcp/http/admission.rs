@@ -8,8 +8,8 @@ use axum::http::{HeaderMap, HeaderName, header};
 use thiserror::Error;
 
 use crate::{
-    config::Token,
     link::admission::{Authority, FORWARDING, text},
+    settings::Token,
 };
 
 /// What the owner has set.

@@ -25,7 +25,7 @@ use tokio::{
 use tokio_util::{sync::CancellationToken, task::TaskTracker};
 
 use super::server::Server;
-use crate::{config::McpConfig, fabric::Fabric};
+use crate::{computers::Fleet, settings::McpConfig};
 use admission::Policy;
 use routes::Routes;
 
@@ -116,7 +116,7 @@ pub struct McpPort {
 }
 
 impl McpPort {
-    /// Opens the port. `names` are those by which this machine is reached, in lower case; the computers of `fabric` are
+    /// Opens the port. `names` are those by which this machine is reached, in lower case; the computers of `fleet` are
     /// what `/health` tells of.
     ///
     /// # Errors
@@ -125,7 +125,7 @@ impl McpPort {
         config: &McpConfig,
         names: &[String],
         server: Server,
-        fabric: Arc<Fabric>,
+        fleet: Arc<Fleet>,
     ) -> Result<Self, OpenError> {
         let address = Address {
             host: config.host.clone(),
@@ -160,7 +160,7 @@ impl McpPort {
         Ok(Self {
             address: listener.local_addr().map_err(failed)?,
             listener,
-            routes: Routes::new(policy, server, fabric, ending.clone()),
+            routes: Routes::new(policy, server, fleet, ending.clone()),
             ending,
         })
     }
@@ -276,7 +276,7 @@ mod tests {
 
     use super::*;
     use crate::{
-        config::{Config, Flags},
+        settings::{Config, Flags},
         tools::builtin,
     };
 
@@ -287,9 +287,9 @@ mod tests {
             Config::resolve(&Flags::default(), |_| None, "config.toml".as_ref(), file).unwrap();
         let mcp =
             McpConfig::resolve(&Flags::default(), |_| None, "config.toml".as_ref(), file).unwrap();
-        let fabric = Arc::new(Fabric::start(&config.link, None));
-        let server = Server::new(fabric.clone(), builtin::catalogue(config.probe_timeout));
-        let port = McpPort::open(&mcp, &[], server, fabric).await.unwrap();
+        let fleet = Arc::new(Fleet::start(&config.link, None));
+        let server = Server::new(fleet.clone(), builtin::catalogue(config.probe_timeout));
+        let port = McpPort::open(&mcp, &[], server, fleet).await.unwrap();
         let address = port.address();
         let connections = TaskTracker::new();
         let leaving = CancellationToken::new();

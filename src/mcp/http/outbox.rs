@@ -454,10 +454,8 @@ pub mod tests {
 mod properties {
     use proptest::{collection::vec, prelude::*};
 
-    use super::{
-        tests::{answer, progress, token},
-        *,
-    };
+    use super::tests::{answer, progress, token};
+    use super::*;
 
     /// What happens to one of a few requests.
     #[derive(Debug, Clone, Copy)]

@@ -21,7 +21,7 @@ use super::{
     sessions::Sessions,
 };
 use crate::{
-    fabric::Fabric,
+    computers::Fleet,
     link::admission::text,
     mcp::{
         incoming::{self, Incoming},
@@ -44,7 +44,7 @@ struct Inner {
     policy: Policy,
     sessions: Arc<Sessions>,
     protocol: StreamableHttpService<Server, Sessions>,
-    fabric: Arc<Fabric>,
+    fleet: Arc<Fleet>,
     places: body::Places,
     /// Cancelled when all streams are to end.
     ending: CancellationToken,
@@ -63,7 +63,7 @@ impl Routes {
     pub fn new(
         policy: Policy,
         server: Server,
-        fabric: Arc<Fabric>,
+        fleet: Arc<Fleet>,
         ending: CancellationToken,
     ) -> Self {
         let sessions = Arc::new(Sessions::default());
@@ -84,7 +84,7 @@ impl Routes {
                 policy,
                 sessions,
                 protocol,
-                fabric,
+                fleet,
                 places: body::Places::default(),
                 ending,
             }),
@@ -112,7 +112,7 @@ impl Routes {
             )
                 .into_response();
         }
-        (JSON, format!("{}\n", self.inner.fabric.health().await)).into_response()
+        (JSON, format!("{}\n", self.inner.fleet.health().await)).into_response()
     }
 
     async fn authorized(&self, request: Request, peer: SocketAddr) -> Response {

@@ -14,7 +14,7 @@ use super::{
     },
 };
 use crate::{
-    fabric::{ComputerId, Presence},
+    computers::{ComputerId, Presence},
     tools::{
         Context, Step,
         catalogue::Found,
@@ -160,7 +160,7 @@ impl Call<'_> {
                     if lines > LOG_LINES {
                         continue;
                     }
-                    let line = crate::fabric::one_line(&text);
+                    let line = crate::base::text::one_line(&text);
                     tracing::info!(handler = self.code.chunk, ?level, "{line}");
                     let log = self.context.listener.log(level, &self.code.chunk, text);
                     hears = hears && timeout(TELL_TIME, log).await.is_ok();
@@ -262,7 +262,7 @@ impl Call<'_> {
     async fn list(&self) -> Result<Value, String> {
         let computers = self
             .context
-            .fabric
+            .fleet
             .computers()
             .await
             .map_err(|problem| problem.to_string())?;
@@ -286,7 +286,7 @@ impl Call<'_> {
 
     async fn exec(&self, on: ExecOn, options: &Options, time: Duration) -> Outcome {
         let run = async {
-            let computer = choose(Some(number_of(&on.id)?), self.context.fabric).await?;
+            let computer = choose(Some(number_of(&on.id)?), self.context.fleet).await?;
             let piece = Piece {
                 name: "exec-lua",
                 source: &on.code,

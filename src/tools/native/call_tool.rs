@@ -40,7 +40,7 @@ impl Handler for CallTool {
                 Found::Refused(why) => Handled::Failed(format!("{name} is refused: {why}.")),
                 Found::Nothing => Handled::Failed(format!(
                     "There is no tool `{}`. find-tools shows those there are.",
-                    crate::fabric::one_line(name)
+                    crate::base::text::one_line(name)
                 )),
             }
         }

@@ -7,7 +7,7 @@ use rmcp::model::JsonObject;
 
 use super::get_job;
 use crate::{
-    fabric::{Answer, Cancelled, End, Fabric, Job, Stage, Unreachable},
+    computers::{Answer, Cancelled, End, Fleet, Job, Stage, Unreachable},
     tools::{
         Context,
         arguments::{Arguments, Problem},
@@ -31,7 +31,7 @@ impl Handler for CancelJob {
                 .text("jobId")
                 .and_then(|id| arguments.end().map(|()| id))
             {
-                Ok(id) => cancel(context.fabric, &id).await.map_or_else(failure, text),
+                Ok(id) => cancel(context.fleet, &id).await.map_or_else(failure, text),
                 Err(problem) => failure(problem),
             }
         }
@@ -40,9 +40,9 @@ impl Handler for CancelJob {
     }
 }
 
-async fn cancel(fabric: &Fabric, id: &str) -> Result<String, Problem> {
+async fn cancel(fleet: &Fleet, id: &str) -> Result<String, Problem> {
     let unreachable = |problem: Unreachable| problem.to_string();
-    let before = fabric.job(id, 0, Duration::ZERO);
+    let before = fleet.job(id, 0, Duration::ZERO);
     if let Some((_, job)) = before.await.map_err(unreachable)?
         && job.stage() == Stage::Ended
     {
@@ -51,7 +51,7 @@ async fn cancel(fabric: &Fabric, id: &str) -> Result<String, Problem> {
             job.id
         ));
     }
-    let cancelled = fabric.cancel(id, STOP_TIME).await.map_err(unreachable)?;
+    let cancelled = fleet.cancel(id, STOP_TIME).await.map_err(unreachable)?;
     let Some(((computer, job), cancelled)) = cancelled else {
         return Err(get_job::unknown(id));
     };

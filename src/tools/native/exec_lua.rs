@@ -7,7 +7,7 @@ use rmcp::model::JsonObject;
 use serde_json::json;
 
 use crate::{
-    fabric::{About, Ask, Cancelled, Computer, ComputerId, Job, Waited},
+    computers::{About, Ask, Cancelled, Computer, ComputerId, Job, Waited},
     tools::{
         Context,
         arguments::{Arguments, Problem},
@@ -74,7 +74,7 @@ impl Call {
     }
 
     async fn run(self, context: Context<'_>) -> Result<String, String> {
-        let computer = choose(self.computer, context.fabric).await?;
+        let computer = choose(self.computer, context.fleet).await?;
         let mut params = json!({ "code": self.code });
         if self.exclusive {
             params["exclusive"] = json!(true);

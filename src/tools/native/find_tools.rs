@@ -151,6 +151,6 @@ fn in_a_line(tool: &Definition) -> String {
     format!(
         "{}{note}: {}",
         tool.name,
-        crate::fabric::one_line(tool.description.as_deref().unwrap_or_default())
+        crate::base::text::one_line(tool.description.as_deref().unwrap_or_default())
     )
 }

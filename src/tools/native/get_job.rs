@@ -7,7 +7,7 @@ use rmcp::model::JsonObject;
 
 use super::list_jobs;
 use crate::{
-    fabric::{Computer, Fabric, Job, Progress},
+    computers::{Computer, Fleet, Job, Progress},
     tools::{
         Context,
         arguments::{Arguments, Problem},
@@ -30,7 +30,7 @@ impl Handler for GetJob {
     fn run<'a>(&'a self, context: Context<'a>, arguments: JsonObject) -> BoxFuture<'a, Handled> {
         async move {
             match Call::read(arguments) {
-                Ok(call) => call.run(context.fabric).await.map_or_else(failure, text),
+                Ok(call) => call.run(context.fleet).await.map_or_else(failure, text),
                 Err(problem) => failure(problem),
             }
         }
@@ -57,8 +57,8 @@ impl Call {
         Ok(call)
     }
 
-    async fn run(&self, fabric: &Fabric) -> Result<String, Problem> {
-        let found = fabric
+    async fn run(&self, fleet: &Fleet) -> Result<String, Problem> {
+        let found = fleet
             .job(&self.job, self.cursor, self.wait)
             .await
             .map_err(|problem| problem.to_string())?;
@@ -106,6 +106,6 @@ impl Call {
 pub fn unknown(id: &str) -> Problem {
     format!(
         "There is no job {}. list-jobs shows those there are; ended ones stay for an hour.",
-        crate::fabric::one_line(id)
+        crate::base::text::one_line(id)
     )
 }

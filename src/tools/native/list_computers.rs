@@ -7,7 +7,8 @@ use rmcp::model::{CallToolResult, JsonObject};
 use serde_json::{Value, json};
 
 use crate::{
-    fabric::{Computer, Fabric, LinkPort, Presence, one_line},
+    base::text::one_line,
+    computers::{Computer, Fleet, LinkPort, Presence},
     tools::{
         Context,
         arguments::Arguments,
@@ -21,12 +22,12 @@ use crate::{
 pub struct ListComputers;
 
 impl ListComputers {
-    async fn list(&self, fabric: &Fabric) -> CallToolResult {
-        let computers = match fabric.computers().await {
+    async fn list(&self, fleet: &Fleet) -> CallToolResult {
+        let computers = match fleet.computers().await {
             Ok(computers) => computers,
             Err(unreachable) => return failure(unreachable.to_string()),
         };
-        let port = fabric.port().await;
+        let port = fleet.port().await;
         let address = match &port.owner {
             Some(owner) => owner.address.to_string(),
             None => "not yet open".to_owned(),
@@ -66,7 +67,7 @@ impl Handler for ListComputers {
     fn run<'a>(&'a self, context: Context<'a>, arguments: JsonObject) -> BoxFuture<'a, Handled> {
         async move {
             match Arguments::new(arguments).end() {
-                Ok(()) => self.list(context.fabric).await,
+                Ok(()) => self.list(context.fleet).await,
                 Err(problem) => failure(problem),
             }
         }

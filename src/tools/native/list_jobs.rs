@@ -6,7 +6,8 @@ use futures_util::{FutureExt, future::BoxFuture};
 use rmcp::model::JsonObject;
 
 use crate::{
-    fabric::{Answer, Computer, End, Job, Progress, Stage, one_line},
+    base::text::one_line,
+    computers::{Answer, Computer, End, Job, Progress, Stage},
     tools::{
         Context,
         arguments::Arguments,
@@ -30,7 +31,7 @@ impl Handler for ListJobs {
                 Ok(only) => only,
                 Err(problem) => return failure(problem),
             };
-            let jobs = match context.fabric.jobs().await {
+            let jobs = match context.fleet.jobs().await {
                 Ok(jobs) => jobs,
                 Err(unreachable) => return failure(unreachable.to_string()),
             };

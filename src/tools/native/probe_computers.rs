@@ -10,7 +10,8 @@ use rmcp::model::{CallToolResult, JsonObject};
 use serde_json::Value;
 
 use crate::{
-    fabric::{About, Answer, Ask, Computer, End, Fabric, Waited, one_line},
+    base::text::one_line,
+    computers::{About, Answer, Ask, Computer, End, Fleet, Waited},
     tools::{
         Context,
         arguments::Arguments,
@@ -31,8 +32,8 @@ impl ProbeComputers {
         Self { time }
     }
 
-    async fn probe(&self, fabric: &Fabric) -> CallToolResult {
-        let computers = match fabric.computers().await {
+    async fn probe(&self, fleet: &Fleet) -> CallToolResult {
+        let computers = match fleet.computers().await {
             Ok(computers) => computers,
             Err(unreachable) => return failure(unreachable.to_string()),
         };
@@ -45,22 +46,22 @@ impl ProbeComputers {
         }
         let lines = linked
             .into_iter()
-            .map(async |computer| line(computer, &self.ping(fabric, computer).await));
+            .map(async |computer| line(computer, &self.ping(fleet, computer).await));
         text(join_all(lines).await.join("\n"))
     }
 
     /// The computer's answer, or why there is none.
-    async fn ping(&self, fabric: &Fabric, computer: &Computer) -> Pong {
+    async fn ping(&self, fleet: &Fleet, computer: &Computer) -> Pong {
         let ask = Ask {
             method: "ping",
             params: None,
             about: About::unlisted(),
         };
-        let job = match fabric.begin(computer, ask) {
+        let job = match fleet.begin(computer, ask) {
             Ok(job) => job,
             Err(problem) => return Pong::Error(problem),
         };
-        match fabric.run(computer, &job, ask, self.time).await {
+        match fleet.run(computer, &job, ask, self.time).await {
             Waited::Ended => {}
             Waited::Running | Waited::NotTaken | Waited::Offline(_) => {
                 computer.give_up(&job);
@@ -99,7 +100,7 @@ impl Handler for ProbeComputers {
     fn run<'a>(&'a self, context: Context<'a>, arguments: JsonObject) -> BoxFuture<'a, Handled> {
         async move {
             match Arguments::new(arguments).end() {
-                Ok(()) => self.probe(context.fabric).await,
+                Ok(()) => self.probe(context.fleet).await,
                 Err(problem) => failure(problem),
             }
         }

@@ -2,7 +2,7 @@
 
 use std::collections::BTreeMap;
 
-use mcp_bridge::link::text::TextMode;
+use mcp_bridge::wire::text::TextMode;
 use mlua::{Function, IntoLua, Lua, Table};
 use serde_json::{Map, Value};
 

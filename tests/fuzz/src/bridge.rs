@@ -3,18 +3,18 @@
 use std::{path::Path, sync::Arc};
 
 use mcp_bridge::{
-    config::{Config, Flags},
-    fabric::Fabric,
+    computers::Fleet,
     mcp::server::Server,
+    settings::{Config, Flags},
     tools::builtin,
 };
 
 /// What a client is served by. To be called in the runtime.
-pub fn start() -> (Arc<Fabric>, Server) {
+pub fn start() -> (Arc<Fleet>, Server) {
     const FILE: &str = "link_host = '127.0.0.1'\nlink_port = 0";
     let config =
         Config::resolve(&Flags::default(), |_| None, Path::new("config.toml"), FILE).unwrap();
-    let fabric = Arc::new(Fabric::start(&config.link, None));
-    let server = Server::new(fabric.clone(), builtin::catalogue(config.probe_timeout));
-    (fabric, server)
+    let fleet = Arc::new(Fleet::start(&config.link, None));
+    let server = Server::new(fleet.clone(), builtin::catalogue(config.probe_timeout));
+    (fleet, server)
 }

@@ -2,7 +2,7 @@
 
 use std::{path::Path, time::Duration};
 
-use mcp_bridge::config::{Config, ConfigError, Flags, McpConfig};
+use mcp_bridge::settings::{Config, ConfigError, Flags, McpConfig};
 
 /// Any text as a configuration file, and after NUL characters as flags and an environment variable, is refused with a
 /// reason that names the source, or gives settings within their bounds.

@@ -1,9 +1,12 @@
 //! Frames of the link protocol, as an agent sends them.
 
-use mcp_bridge::link::{
-    frame::{self, AgentFrame, Hello},
-    outgoing,
-    text::{self, TextMode},
+use mcp_bridge::{
+    base::text::one_line,
+    wire::{
+        frame::{self, AgentFrame, Hello},
+        outgoing,
+        text::{self, TextMode},
+    },
 };
 use serde_json::Value;
 
@@ -128,14 +131,14 @@ fn check_refusal(reason: &str) {
 
 /// Whether a text of the game's stays on one line, and says what it said wherever that was harmless.
 pub fn check_line(text: &str) {
-    let line = text::one_line(text);
+    let line = one_line(text);
     let moves = |c: char| {
         c.is_control()
             || matches!(c, '\u{61C}' | '\u{200E}' | '\u{200F}' | '\u{2028}'..='\u{202E}' | '\u{2066}'..='\u{2069}')
     };
     assert!(!line.contains(moves), "{line:?}");
     assert_eq!(line.lines().count(), usize::from(!line.is_empty()));
-    assert_eq!(text::one_line(&line), line);
+    assert_eq!(one_line(&line), line);
     if !text.contains(moves) {
         assert_eq!(line, text);
     }

@@ -3,8 +3,9 @@
 use std::{net::SocketAddr, sync::Arc};
 
 use mcp_bridge::{
-    config::{LinkConfig, Token},
-    link::{http, port, registry::Registry, session::Shared},
+    computers::registry::Registry,
+    link::{http, port, session::Shared},
+    settings::{LinkConfig, Token},
 };
 use tokio::io::{AsyncReadExt, AsyncWriteExt, split};
 

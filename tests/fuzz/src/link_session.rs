@@ -8,15 +8,15 @@ use std::{
 };
 
 use mcp_bridge::{
-    config::LinkConfig,
-    link::{
+    computers::{
         computer::{Computer, Waited},
-        frame::{self, AgentFrame, ComputerId, Hello},
-        http,
         job::{About, Job, Stage},
-        port,
         registry::Registry,
-        session::Shared,
+    },
+    link::{http, port, session::Shared},
+    settings::LinkConfig,
+    wire::{
+        frame::{self, AgentFrame, ComputerId, Hello},
         text::TextMode,
     },
 };

@@ -3,7 +3,7 @@
 use std::collections::{BTreeMap, VecDeque};
 
 use base64::{Engine, engine::general_purpose::STANDARD as BASE64};
-use mcp_bridge::link::{
+use mcp_bridge::wire::{
     frame::{self, AgentFrame},
     parts::{Incoming, MAX_FRAME, Taken},
     text::TextMode,

@@ -31,12 +31,12 @@ pub fn check(data: &[u8]) {
 
 /// All that the server writes to a client that sends this and then closes its end.
 async fn converse(sent: &[u8], seed: u8) -> Vec<u8> {
-    let (fabric, server) = bridge::start();
+    let (fleet, server) = bridge::start();
 
     let (mut to_server, input) = tokio::io::duplex(64 * 1024);
     let (output, mut from_server) = tokio::io::duplex(64 * 1024);
     let serve = mcp::serve(server, Box::new(input), Box::new(output), move || {
-        fabric.want()
+        fleet.want()
     });
     let write = async {
         for piece in pieces(sent, seed) {

@@ -3,15 +3,19 @@
 //! The **owner** holds the port; a **guest** is another bridge of the same user on the same machine. A guest links to
 //! the owner over the port itself, after both have proven to know the same secret ([`secret`]). Then it is told which
 //! computers there are and sends them frames of its own, which the owner passes on as they are, with a fair turn at
-//! each computer ([`session`]). What a computer says about a request goes to the bridge whose id it carries
+//! each computer ([`owner_end`]). What a computer says about a request goes to the bridge whose id it carries
 //! ([`guests`]): so nothing has to be remembered, and nothing is lost when owners change.
 
+mod guest_end;
 pub mod guests;
+pub mod holder;
 pub mod message;
+pub mod owner_end;
 pub mod owner_line;
+pub mod role;
 pub mod secret;
-pub mod session;
 pub mod snapshot;
+mod watchdog;
 
 /// The WebSocket subprotocol (RFC 6455, section 1.9) by which a bridge that links is told from a computer.
 pub const SUBPROTOCOL: &str = "mcp-bridge.guest";

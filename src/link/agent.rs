@@ -5,15 +5,15 @@ use std::fmt::Write as _;
 /// Each module's name in `require`, and its source.
 macro_rules! modules {
     ($($name:literal),* $(,)?) => {
-        &[$((concat!("mcp-computer.", $name), include_str!(concat!("../lua/mcp-computer/", $name, ".lua")))),*]
+        &[$((concat!("mcp-computer.", $name), include_str!(concat!("../../lua/mcp-computer/", $name, ".lua")))),*]
     };
 }
 
 /// The agent's program, which the modules are put before.
-const PROGRAM: &str = include_str!("../lua/mcp-computer.lua");
+const PROGRAM: &str = include_str!("../../lua/mcp-computer.lua");
 
 /// The installer's program.
-const INSTALLER: &str = include_str!("../lua/install.lua");
+const INSTALLER: &str = include_str!("../../lua/install.lua");
 
 /// The agent's modules by the names that `require` is called with.
 const MODULES: &[(&str, &str)] = modules![

@@ -28,22 +28,24 @@ use tokio_tungstenite::{
     },
 };
 
-use super::holder::{self, Unknown};
+use super::{
+    DEAD_AFTER, GREETING_TIME, MAX_MESSAGE, PROTOCOL, SUBPROTOCOL,
+    holder::{self, Unknown},
+    message::{self, Envelope, FromGuest, FromOwner, Introduction, Message, Owner},
+    owner_line::{OwnerLine, ToSend},
+    secret::{self, Nonces, Secret, Side},
+};
 use crate::{
-    config::LinkConfig,
-    link::{
-        bridges::{
-            DEAD_AFTER, GREETING_TIME, MAX_MESSAGE, PROTOCOL, SUBPROTOCOL,
-            message::{self, Envelope, FromGuest, FromOwner, Introduction, Message, Owner},
-            owner_line::{OwnerLine, ToSend},
-            secret::{self, Nonces, Secret, Side},
-        },
+    computers::{
         computer::{Computer, Facts},
+        link::Link,
+        registry::Registry,
+    },
+    settings::LinkConfig,
+    wire::{
         ending::{Ending, SEND_TIME},
         frame::{self, AgentFrame, ComputerId},
-        handle::Link,
         outgoing,
-        registry::Registry,
     },
 };
 

@@ -11,15 +11,17 @@ use tokio::{
 };
 use tokio_util::sync::CancellationToken;
 
-use super::{
+use super::job::Job;
+use crate::{
     bridges::{
         message::{self, AboutRequest, Introduction},
         owner_line::OwnerLine,
     },
-    ending::{Ending, LinkEnded},
-    frame::{self, ComputerId, Hello},
-    job::Job,
-    text::TextMode,
+    wire::{
+        ending::{Ending, LinkEnded},
+        frame::{self, ComputerId, Hello},
+        text::TextMode,
+    },
 };
 
 /// How many requests may be on their way to one computer. The game queues 256 events and drops what comes after, so
@@ -42,11 +44,11 @@ pub struct Link {
     /// A permit for each request that the computer has not yet taken from its event queue.
     window: Semaphore,
     /// Cancelled to make the session end.
-    pub(super) end: CancellationToken,
+    end: CancellationToken,
     /// Cancelled when the session has ended.
     ended: CancellationToken,
     /// Why the session was made to end, or ended.
-    pub(super) ending: OnceLock<Ending>,
+    ending: OnceLock<Ending>,
 }
 
 /// Where a link's frames go.
@@ -233,6 +235,13 @@ impl Link {
     pub fn has_just_ended(&self) {
         self.window.close();
         self.ended.cancel();
+    }
+
+    /// Waits until the session is made to end, and tells why.
+    pub async fn told_to_end(&self) -> Ending {
+        self.end.cancelled().await;
+        let ending = self.ending.get().cloned();
+        ending.unwrap_or(Ending::ClosedByAgent(None))
     }
 
     /// Makes the session end for this reason; the first reason counts.

@@ -5,9 +5,9 @@ use std::{sync::Arc, time::SystemTime};
 use base64::{Engine, engine::general_purpose::STANDARD as BASE64};
 use serde::{Deserialize, Serialize};
 
-use crate::link::{
-    frame::ComputerId,
-    job::{End, Job, Progress, Stage},
+use crate::{
+    computers::job::{End, Job, Progress, Stage},
+    wire::frame::ComputerId,
 };
 
 /// A job at one moment.
@@ -95,9 +95,9 @@ impl JobSnapshot {
 #[cfg(test)]
 mod tests {
     use super::*;
-    use crate::link::{
-        frame::{Answer, OutputPiece},
-        job::About,
+    use crate::{
+        computers::job::About,
+        wire::frame::{Answer, OutputPiece},
     };
 
     #[test]

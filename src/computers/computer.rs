@@ -13,11 +13,13 @@ use tokio::sync::watch;
 
 pub use self::{asking::Waited, facts::Facts, relaying::Relayed};
 use super::{
-    bridges::message::Introduction,
-    frame::{ComputerId, JobReport, OutputPiece, Response},
-    handle::{Link, Turn},
     job::{About, Job, Stage},
     job_table::{JobTable, OPEN_JOBS, OPEN_JOBS_OF_OTHERS},
+    link::{Link, Turn},
+};
+use crate::{
+    bridges::message::Introduction,
+    wire::frame::{ComputerId, JobReport, OutputPiece, Response},
 };
 
 /// How long a request may go without an `accepted` before it is sent again: the game drops events when its queue is

@@ -12,7 +12,7 @@ use tokio::sync::mpsc;
 use tokio_util::sync::CancellationToken;
 
 use super::message::{self, FromOwner};
-use crate::link::job::RequestIds;
+use crate::computers::job::RequestIds;
 
 /// How much may wait for a guest to read it, in bytes: two of the largest frames. A guest that falls further behind is
 /// frozen; it is let go, and gets everything again when it comes back.

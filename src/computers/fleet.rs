@@ -1,14 +1,9 @@
 //! Which computers exist, and ask one something, whoever holds the link port.
 //!
-//! The computers may be linked to this process or to another bridge (`guest`); [`role`] says which, and changes it
-//! when owners come and go. Both feed one [`Registry`](crate::link::registry::Registry) of computers, each with a
-//! [`Link`](crate::link::handle::Link) that carries frames there and back. Whatever else brings computers one day, from
+//! The computers may be linked to this process or to another bridge (a guest); [`role`](crate::bridges::role) says which, and changes it
+//! when owners come and go. Both feed one [`Registry`](crate::computers::registry::Registry) of computers, each with a
+//! [`Link`](crate::computers::link::Link) that carries frames there and back. Whatever else brings computers one day, from
 //! another machine even, does so by feeding links too; nothing here or above depends on where a link ends.
-
-mod guest;
-pub mod holder;
-pub mod role;
-mod watchdog;
 
 use std::{path::Path, sync::Arc, time::Duration};
 
@@ -16,26 +11,21 @@ use serde_json::Value;
 use thiserror::Error;
 use tokio::time::{Instant, timeout};
 
-pub use crate::link::{
-    bridges::message::Owner,
-    computer::{Computer, Facts, Presence, Waited},
-    frame::{AgentError, Answer, ComputerId},
-    job::{About, Cancelled, End, Job, Progress, Stage},
-    port::Blocked,
-    text::{one_line, timestamp},
+use super::{
+    computer::{Computer, Waited},
+    job::{About, Cancelled, Job},
 };
 use crate::{
-    config::LinkConfig,
-    link::{
-        bridges::{
-            message::{Question, Reply},
-            owner_line::OwnerLine,
-            snapshot::JobSnapshot,
-        },
-        http, text,
+    bridges::{
+        message::{Owner, Question, Reply},
+        owner_line::OwnerLine,
+        role::{Player, Role},
+        snapshot::JobSnapshot,
     },
+    link::{http, port::Blocked},
+    settings::LinkConfig,
+    wire::{frame::ComputerId, text},
 };
-use role::{Player, Role};
 
 /// How long the owner may take to tell of its jobs.
 const TELL_TIME: Duration = Duration::from_secs(5);
@@ -47,7 +37,7 @@ pub fn decode_bytes(value: Value) -> Value {
 
 /// The computers, as tools see them.
 #[derive(Debug)]
-pub struct Fabric {
+pub struct Fleet {
     player: Player,
 }
 
@@ -81,7 +71,7 @@ pub struct LinkPort {
     pub bridges: usize,
 }
 
-impl Fabric {
+impl Fleet {
     /// Starts with this configuration. `state` is the folder where the bridges of a user keep what they share; without
     /// one, this bridge shares its link port with no other.
     pub fn start(config: &LinkConfig, state: Option<&Path>) -> Self {
@@ -249,7 +239,7 @@ impl Fabric {
         self.player.look(look).await
     }
 
-    /// Enters a request to a computer, to be sent by [`Fabric::run`].
+    /// Enters a request to a computer, to be sent by [`Fleet::run`].
     ///
     /// # Errors
     /// The computer has too many jobs that have not ended.

@@ -9,9 +9,9 @@ use serde::{Deserialize, Serialize};
 use serde_json::value::RawValue;
 
 use super::snapshot::JobSnapshot;
-use crate::link::{
-    frame::{AgentProgram, ComputerId, Machine},
-    job::Cancelled,
+use crate::{
+    computers::job::Cancelled,
+    wire::frame::{AgentProgram, ComputerId, Machine},
 };
 
 /// A frame of the link protocol on its way through an owner.

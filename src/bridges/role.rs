@@ -18,18 +18,22 @@ use tokio::{
 };
 
 use super::{
-    guest::{Ended, Joined, NotJoined},
-    holder, watchdog,
+    guest_end::{Ended, Joined, NotJoined},
+    holder,
+    message::Owner,
+    owner_end::Ownership,
+    owner_line::OwnerLine,
+    secret::Secret,
+    watchdog,
 };
 use crate::{
-    config::LinkConfig,
+    computers::registry::Registry,
     link::{
-        bridges::{message::Owner, owner_line::OwnerLine, secret::Secret, session::Ownership},
         http,
         port::{self, Blocked},
-        registry::Registry,
         session::Shared,
     },
+    settings::LinkConfig,
 };
 
 /// How long after the start the port is tried at the latest, when no request came that needs it. A client that only

@@ -29,14 +29,14 @@ use super::{
     secret::{self, Nonces, Secret, Side},
     snapshot::JobSnapshot,
 };
-use crate::link::{
-    computer::{Computer, Relayed},
-    ending::SEND_TIME,
-    frame::ComputerId,
-    handle::{Link, Turn},
-    job::{About, Cancelled, Job, Progress, Stage},
-    outgoing,
-    session::Shared,
+use crate::{
+    computers::{
+        computer::{Computer, Relayed},
+        job::{About, Cancelled, Job, Progress, Stage},
+        link::{Link, Turn},
+    },
+    link::session::Shared,
+    wire::{ending::SEND_TIME, frame::ComputerId, outgoing},
 };
 
 /// How many requests and questions of one guest may be under way. A guest itself has no more than 32 at one computer.

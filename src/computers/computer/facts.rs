@@ -8,9 +8,9 @@ use std::{
 
 use tokio::time::Instant;
 
-use crate::link::{
+use crate::{
     bridges::message::Introduction,
-    frame::{AgentProgram, ComputerId, Hello, Machine},
+    wire::frame::{AgentProgram, ComputerId, Hello, Machine},
 };
 
 /// What a computer told of itself when it last linked.

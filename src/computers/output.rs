@@ -2,7 +2,7 @@
 
 use std::collections::VecDeque;
 
-use super::text;
+use crate::wire::text;
 
 /// How much of one job's output is kept: 1 MiB.
 pub const KEPT: usize = 1024 * 1024;

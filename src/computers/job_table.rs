@@ -117,7 +117,7 @@ impl JobTable {
 #[cfg(test)]
 mod tests {
     use super::*;
-    use crate::link::{frame::Answer, job::About};
+    use crate::{computers::job::About, wire::frame::Answer};
 
     fn enter(table: &mut JobTable, id: usize) -> Arc<Job> {
         let job = Job::new(format!("{id:05}"), About::listed("", false), None);

@@ -15,7 +15,7 @@ use tokio::{
 };
 
 use super::message::{self, AboutRequest, FromGuest, Question, Reply};
-use crate::link::{ending::LinkEnded, frame::ComputerId};
+use crate::wire::{ending::LinkEnded, frame::ComputerId};
 
 /// How many requests may wait to be sent; whoever has more waits for room.
 const REQUESTS: usize = 256;

@@ -12,10 +12,8 @@ use std::{
 use serde::{Deserialize, Serialize};
 use tokio::sync::watch;
 
-use super::{
-    frame::{Answer, JobReport, OutputPiece},
-    output::{Output, Page},
-};
+use super::output::{Output, Page};
+use crate::wire::frame::{Answer, JobReport, OutputPiece};
 
 /// How much of a job's code is shown in lists, in characters.
 const SHOWN_CODE: usize = 120;

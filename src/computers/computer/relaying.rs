@@ -3,9 +3,9 @@
 use tokio::time::{Instant, timeout_at};
 
 use super::{ACCEPT_TIME, Computer, lock};
-use crate::link::{
-    handle::{Link, Turn},
+use crate::computers::{
     job::{About, Job, Stage},
+    link::{Link, Turn},
 };
 
 /// Another bridge's request.

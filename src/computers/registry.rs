@@ -13,15 +13,19 @@ use std::{
 use tokio::sync::mpsc;
 
 use super::{
+    computer::{Computer, Facts, Presence},
+    job::{Job, RequestIds},
+    link::{Link, Outgoing},
+};
+use crate::{
     bridges::{
         guests::{Guest, Guests},
         message::{FromOwner, Introduction},
     },
-    computer::{Computer, Facts, Presence},
-    ending::Ending,
-    frame::{ComputerId, Hello},
-    handle::{Link, Outgoing},
-    job::{Job, RequestIds},
+    wire::{
+        ending::Ending,
+        frame::{ComputerId, Hello},
+    },
 };
 
 /// How many computers that left are remembered; the longest gone are forgotten first.
@@ -216,11 +220,11 @@ mod tests {
     use super::*;
 
     fn hello(id: u64) -> Hello {
-        match crate::link::frame::read(
+        match crate::wire::frame::read(
             &format!(r#"{{"type":"hello","computerId":{id}}}"#),
-            crate::link::text::TextMode::Plain,
+            crate::wire::text::TextMode::Plain,
         ) {
-            Ok(crate::link::frame::AgentFrame::Hello(hello)) => *hello,
+            Ok(crate::wire::frame::AgentFrame::Hello(hello)) => *hello,
             other => panic!("{other:?}"),
         }
     }

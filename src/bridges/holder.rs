@@ -16,7 +16,8 @@ use tokio::{
     time::timeout,
 };
 
-use crate::{config::LinkConfig, link::bridges::message::Owner, store};
+use super::message::Owner;
+use crate::{base::store, settings::LinkConfig};
 
 /// How long a holder may take to be reached, and to answer.
 const ANSWER_TIME: Duration = Duration::from_secs(2);

@@ -13,12 +13,16 @@ use tokio::{
 };
 
 use super::{ACCEPT_TIME, Computer, Presence, lock, may_come_back};
-use crate::link::{
-    handle::Link,
-    job::{Cancelled, Job, Stage},
-    outgoing::{self, Request},
-    parts,
-    text::TextMode,
+use crate::{
+    computers::{
+        job::{Cancelled, Job, Stage},
+        link::Link,
+    },
+    wire::{
+        outgoing::{self, Request},
+        parts,
+        text::TextMode,
+    },
 };
 
 /// What came of the wait for a job.

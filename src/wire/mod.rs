@@ -1,0 +1,7 @@
+//! The link protocol as it stands on the wire: frames, parts, how strings travel, and how a link ends. No I/O.
+
+pub mod ending;
+pub mod frame;
+pub mod outgoing;
+pub mod parts;
+pub mod text;
