@@ -2,16 +2,10 @@
 
 use serde_json::Value;
 
-use super::tree::{Node, NodeKind};
-
-/// Why something can't be used.
-#[derive(Debug, Clone, PartialEq, Eq)]
-pub struct Wrong {
-    /// The line, from 1.
-    pub line: usize,
-    /// Why.
-    pub reason: String,
-}
+use super::{
+    tree::{Node, NodeKind},
+    wrong::Wrong,
+};
 
 /// A map of a manifest.
 #[derive(Clone, Copy)]

@@ -9,6 +9,7 @@ mod prompt;
 mod resource;
 mod tool;
 mod tree;
+mod wrong;
 
 use std::{
     fmt,
@@ -20,7 +21,8 @@ pub use prompt::{Message, Parent, PromptSpec};
 pub use resource::{ResourceSpec, Shown, Text};
 pub use tool::{Place, ToolSpec};
 
-use fields::{Fields, Wrong};
+use fields::Fields;
+use wrong::Wrong;
 
 /// The name of a manifest's file.
 pub const FILE: &str = "_index.yaml";

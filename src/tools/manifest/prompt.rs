@@ -7,9 +7,10 @@ use serde_json::Value;
 
 use super::{
     Handler,
-    fields::{Fields, Wrong, text_of},
+    fields::{Fields, text_of},
     handler,
     tree::NodeKind,
+    wrong::Wrong,
 };
 
 /// A prompt, or a template that prompts extend.

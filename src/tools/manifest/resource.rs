@@ -2,11 +2,7 @@
 
 use rmcp::model::{Resource as Definition, ResourceTemplate};
 
-use super::{
-    Handler,
-    fields::{Fields, Wrong},
-    handler,
-};
+use super::{Handler, fields::Fields, handler, wrong::Wrong};
 
 /// A resource, or a template of resources.
 #[derive(Debug, Clone, PartialEq)]

@@ -5,11 +5,7 @@ use std::{sync::Arc, time::Duration};
 use rmcp::model::{JsonObject, Tool as Definition};
 use serde_json::{Value, json};
 
-use super::{
-    Handler, Kind,
-    fields::{Fields, Wrong},
-    handler,
-};
+use super::{Handler, Kind, fields::Fields, handler, wrong::Wrong};
 use crate::tools::{annotations, lint};
 
 /// How long a tool may take when its entry does not say, in milliseconds.

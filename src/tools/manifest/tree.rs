@@ -5,7 +5,7 @@ use std::borrow::Cow;
 use saphyr_parser::{Event, Parser, ScalarStyle, Span, SpannedEventReceiver};
 use serde_json::{Map, Number, Value};
 
-use super::fields::Wrong;
+use super::wrong::Wrong;
 
 /// Deeper nodes are refused.
 const MAX_DEPTH: usize = 64;
