@@ -1,6 +1,9 @@
-//! What belongs to no floor: text for people, small stores, the log, what clients refuse.
+//! What belongs to no floor: text for people, tokens, HTTP as both ports speak it, small stores, the log, what clients
+//! refuse.
 
 pub mod client_rules;
+pub mod http;
 pub mod logging;
 pub mod store;
 pub mod text;
+pub mod token;

@@ -1,214 +1,101 @@
 //! Who may use the link port: rules on address, Host, Origin and forwarding headers. No I/O.
 
-use std::net::{IpAddr, Ipv4Addr, Ipv6Addr};
+use std::net::IpAddr;
 
 use axum::http::{HeaderMap, HeaderName, header};
 use thiserror::Error;
 
-/// What the link port's owner has set.
-#[derive(Debug, Clone, Default)]
-pub struct Policy {
+use crate::base::http::{
+    admission::{Refusal, Rules, Words, host},
+    authority::{Authority, is_private},
+    text,
+};
+
+/// Who may use the link port.
+#[derive(Debug, Clone)]
+pub struct LinkAdmission {
+    rules: Rules,
     /// Whether agents must show a token. Without one, links come from this machine and its private networks only.
-    pub token_required: bool,
-    /// Names by which this machine is reached, in lower case.
-    pub names: Vec<String>,
+    token_required: bool,
 }
 
-/// Why a request was turned away. The text is the body of the 403 answer.
+const WORDS: Words = Words {
+    port: "the link port",
+    request: "link",
+    before_unknown_host: "the request comes from a browser, and ",
+    add_name: "add it to CC_LINK_NAMES",
+    set_token: SET_TOKEN,
+};
+
+const SET_TOKEN: &str = "set CC_LINK_TOKEN on the bridge's side and give the agent the same token";
+
+/// Why a link was turned away. The text is the body of the 403 answer.
 #[derive(Debug, Error, PartialEq)]
-pub enum Refusal {
-    /// A page of another site, or a page that made its own name point here.
-    #[error(
-        "refused: the Origin header says `{origin}`, which is not this bridge's own address (Host is `{host}`). Web \
-         pages of other sites may not use the link port."
-    )]
-    ForeignOrigin {
-        /// The Origin header.
-        origin: String,
-        /// The Host header.
-        host: String,
-    },
-    /// The same, when the page's name itself is unknown.
-    #[error(
-        "refused: the request comes from a browser, and Host is `{0}`, a name this bridge doesn't know. If this \
-         machine is reached by that name, add it to CC_LINK_NAMES."
-    )]
-    UnknownName(String),
+pub enum LinkRefusal {
+    /// For a reason that holds at every port.
+    #[error(transparent)]
+    Common(#[from] Refusal),
     /// A link from the internet, without a token.
     #[error(
-        "refused: {0} is not a private address. To link computers over the internet, set CC_LINK_TOKEN on the \
-         bridge's side and give the agent the same token."
+        "refused: {0} is not a private address. To link computers over the internet, {SET_TOKEN}."
     )]
     PublicAddress(IpAddr),
-    /// A link through a tunnel or proxy, without a token.
-    #[error(
-        "refused: the {0} header says that this link came through a tunnel or proxy. To allow that, set \
-         CC_LINK_TOKEN on the bridge's side and give the agent the same token."
-    )]
-    Forwarded(HeaderName),
     /// A link to a public name, without a token.
     #[error(
-        "refused: Host is `{0}`, a public name, so this link came through a tunnel. To allow that, set CC_LINK_TOKEN \
-         on the bridge's side and give the agent the same token, or add the name to CC_LINK_NAMES."
+        "refused: Host is `{0}`, a public name, so this link came through a tunnel. To allow that, {SET_TOKEN}, or add \
+         the name to CC_LINK_NAMES."
     )]
     PublicName(String),
 }
 
-/// Whether any request with these headers may be answered at all.
-///
-/// # Errors
-/// It comes from a web page that has no business here.
-pub fn check_origin(headers: &HeaderMap, policy: &Policy) -> Result<(), Refusal> {
-    // Games before 1.101 send the old name of the header too.
-    let Some(origin) = text(headers, &header::ORIGIN)
-        .or_else(|| text(headers, &HeaderName::from_static("sec-websocket-origin")))
-    else {
-        return Ok(());
-    };
-    let host = text(headers, &header::HOST).unwrap_or_default();
-    if Authority::of_origin(origin) != Authority::parse(host) {
-        return Err(Refusal::ForeignOrigin {
-            origin: origin.to_owned(),
-            host: host.to_owned(),
-        });
-    }
-    // A page on a name that its owner pointed at this machine has an Origin equal to Host: only names that can't
-    // be pointed here count.
-    let name = Authority::parse(host).name;
-    if is_ip(&name) || name == "localhost" || policy.names.contains(&name) {
-        Ok(())
-    } else {
-        Err(Refusal::UnknownName(host.to_owned()))
-    }
-}
-
-/// Whether a computer at `peer` may link with these headers, before it has shown a token.
-///
-/// # Errors
-/// No token is required, and the link does not come from this machine or a private network.
-pub fn check_link(headers: &HeaderMap, peer: IpAddr, policy: &Policy) -> Result<(), Refusal> {
-    if policy.token_required {
-        return Ok(());
-    }
-    if !is_private(peer) {
-        return Err(Refusal::PublicAddress(peer));
-    }
-    for name in FORWARDING {
-        if headers.contains_key(&name) {
-            return Err(Refusal::Forwarded(name));
+impl LinkAdmission {
+    /// With the names by which this machine is reached, in lower case.
+    pub fn new(token_required: bool, names: Vec<String>) -> Self {
+        Self {
+            rules: Rules {
+                any_address: true,
+                names,
+                local_pages: false,
+                words: &WORDS,
+            },
+            token_required,
         }
     }
-    let host = Authority::parse(text(headers, &header::HOST).unwrap_or_default()).name;
-    if is_public_name(&host) && !policy.names.contains(&host) {
-        return Err(Refusal::PublicName(host));
-    }
-    Ok(())
-}
 
-/// A header as text.
-pub fn text<'a>(headers: &'a HeaderMap, name: &HeaderName) -> Option<&'a str> {
-    // A header that is no text is still a header: it must not pass as absent.
-    headers
-        .get(name)
-        .map(|value| value.to_str().unwrap_or("\u{fffd}"))
-}
-
-/// The host and port of a Host or Origin header. A missing port is the scheme's own, 80 for both.
-#[derive(Debug, PartialEq)]
-pub struct Authority {
-    /// The name or address, in lower case and without brackets.
-    pub name: String,
-    /// The port.
-    pub port: u16,
-}
-
-impl Authority {
-    /// Reads a Host header.
-    pub fn parse(text: &str) -> Self {
-        let text = text.trim_end_matches('/');
-        let (name, port) = match text.rsplit_once(':') {
-            Some((name, port))
-                if !name.ends_with(':') && (!name.contains(':') || name.ends_with(']')) =>
-            {
-                // A port that is none makes the authority equal to nothing valid.
-                (name, port.parse().unwrap_or(0))
-            }
-            _ => (text, 80),
+    /// Whether any request with these headers may be answered at all.
+    ///
+    /// # Errors
+    /// It comes from a web page that has no business here.
+    pub fn check_origin(&self, headers: &HeaderMap) -> Result<(), Refusal> {
+        // Games before 1.101 send the old name of the header too.
+        let Some(origin) = text(headers, &header::ORIGIN)
+            .or_else(|| text(headers, &HeaderName::from_static("sec-websocket-origin")))
+        else {
+            return Ok(());
         };
-        let name = name
-            .trim_matches(['[', ']'])
-            .trim_end_matches('.')
-            .to_ascii_lowercase();
-        Self { name, port }
+        self.rules.check_origin(headers, origin)?;
+        // A page on a name that its owner pointed at this machine has an Origin equal to Host: only names that can't
+        // be pointed here count.
+        self.rules.check_host(headers)
     }
 
-    /// Reads an Origin header.
-    pub fn of_origin(text: &str) -> Self {
-        Self::parse(text.split_once("://").map_or(text, |(_, rest)| rest))
-    }
-
-    /// Whether it is an address, of any machine.
-    pub fn is_ip(&self) -> bool {
-        is_ip(&self.name)
-    }
-
-    /// Whether it can only be the machine that asks.
-    pub fn is_loopback(&self) -> bool {
-        let address = self.name.parse::<IpAddr>();
-        address.map_or(self.name == "localhost", |address| {
-            address.to_canonical().is_loopback()
-        })
-    }
-}
-
-/// The headers by which proxies and tunnels say whom they speak for.
-pub const FORWARDING: [HeaderName; 2] = [
-    header::FORWARDED,
-    HeaderName::from_static("x-forwarded-for"),
-];
-
-fn is_ip(name: &str) -> bool {
-    name.parse::<IpAddr>().is_ok()
-}
-
-/// Loopback, link-local, RFC 1918, RFC 4193 and carrier-grade NAT (RFC 6598) addresses.
-fn is_private(address: IpAddr) -> bool {
-    match address.to_canonical() {
-        IpAddr::V4(v4) => {
-            v4.is_loopback() || v4.is_private() || v4.is_link_local() || is_shared(v4)
+    /// Whether a computer at `peer` may link with these headers, before it has shown a token.
+    ///
+    /// # Errors
+    /// No token is required, and the link does not come from this machine or a private network.
+    pub fn check_link(&self, headers: &HeaderMap, peer: IpAddr) -> Result<(), LinkRefusal> {
+        if self.token_required {
+            return Ok(());
         }
-        IpAddr::V6(v6) => v6.is_loopback() || v6.is_unique_local() || v6.is_unicast_link_local(),
-    }
-}
-
-fn is_shared(v4: Ipv4Addr) -> bool {
-    let [first, second, ..] = v4.octets();
-    first == 100 && (64..128).contains(&second)
-}
-
-/// Whether a Host header can only have come from outside: a public IP address, or a name of the public DNS.
-fn is_public_name(name: &str) -> bool {
-    /// Names that no public DNS server resolves (RFC 6762, RFC 8375, RFC 2606, and what home routers use).
-    const LOCAL_SUFFIXES: [&str; 9] = [
-        "local",
-        "localhost",
-        "lan",
-        "home",
-        "internal",
-        "localdomain",
-        "test",
-        "intranet",
-        "arpa",
-    ];
-    if let Ok(address) = name.parse::<IpAddr>() {
-        // 0.0.0.0 and :: reach this machine itself.
-        return !is_private(address)
-            && address != IpAddr::V4(Ipv4Addr::UNSPECIFIED)
-            && address != IpAddr::V6(Ipv6Addr::UNSPECIFIED);
-    }
-    match name.rsplit_once('.') {
-        Some((_, suffix)) => !LOCAL_SUFFIXES.contains(&suffix),
-        None => false,
+        if !is_private(peer) {
+            return Err(LinkRefusal::PublicAddress(peer));
+        }
+        self.rules.check_forwarding(headers)?;
+        let host = Authority::parse(host(headers));
+        if host.is_public() && !self.rules.names.contains(&host.name) {
+            return Err(LinkRefusal::PublicName(host.name));
+        }
+        Ok(())
     }
 }
 
@@ -222,26 +109,23 @@ mod tests {
             .collect()
     }
 
-    fn origin(host: &str, origin: &str) -> Result<(), Refusal> {
-        let policy = Policy {
-            token_required: false,
-            names: vec!["bridge.example.org".into()],
-        };
-        check_origin(&headers(&[("host", host), ("origin", origin)]), &policy)
+    fn admission() -> LinkAdmission {
+        LinkAdmission::new(false, vec!["bridge.example.org".into()])
     }
 
-    fn link(peer: &str, list: &[(&str, &str)]) -> Result<(), Refusal> {
-        let policy = Policy {
-            token_required: false,
-            names: vec!["bridge.example.org".into()],
-        };
-        check_link(&headers(list), peer.parse().unwrap(), &policy)
+    fn origin(host: &str, origin: &str) -> Result<(), Refusal> {
+        admission().check_origin(&headers(&[("host", host), ("origin", origin)]))
+    }
+
+    fn link(peer: &str, list: &[(&str, &str)]) -> Result<(), LinkRefusal> {
+        admission().check_link(&headers(list), peer.parse().unwrap())
     }
 
     #[test]
     fn no_origin_is_fine() {
         assert_eq!(
-            check_origin(&headers(&[("host", "evil.example")]), &Policy::default()),
+            LinkAdmission::new(false, Vec::new())
+                .check_origin(&headers(&[("host", "evil.example")])),
             Ok(())
         );
     }
@@ -287,11 +171,11 @@ mod tests {
     fn a_name_pointed_at_this_machine_is_refused_though_origin_and_host_agree() {
         assert!(matches!(
             origin("evil.example:3001", "http://evil.example:3001"),
-            Err(Refusal::UnknownName(_))
+            Err(Refusal::UnknownHost { .. })
         ));
         assert!(matches!(
             origin("", "http://"),
-            Err(Refusal::UnknownName(_))
+            Err(Refusal::UnknownHost { .. })
         ));
     }
 
@@ -323,7 +207,7 @@ mod tests {
             "::ffff:8.8.8.8",
         ] {
             assert!(
-                matches!(link(peer, &[]), Err(Refusal::PublicAddress(_))),
+                matches!(link(peer, &[]), Err(LinkRefusal::PublicAddress(_))),
                 "{peer}"
             );
         }
@@ -333,17 +217,17 @@ mod tests {
     fn a_tunnel_is_refused_without_a_token() {
         assert!(matches!(
             link("127.0.0.1", &[("forwarded", "for=1.2.3.4")]),
-            Err(Refusal::Forwarded(_))
+            Err(LinkRefusal::Common(Refusal::Forwarded { .. }))
         ));
         assert!(matches!(
             link("127.0.0.1", &[("x-forwarded-for", "1.2.3.4")]),
-            Err(Refusal::Forwarded(_))
+            Err(LinkRefusal::Common(Refusal::Forwarded { .. }))
         ));
         for public in ["abc.tunnel.example:443", "8.8.8.8:3001", "x.com"] {
             assert!(
                 matches!(
                     link("127.0.0.1", &[("host", public)]),
-                    Err(Refusal::PublicName(_))
+                    Err(LinkRefusal::PublicName(_))
                 ),
                 "{public}"
             );
@@ -362,17 +246,55 @@ mod tests {
 
     #[test]
     fn with_a_token_required_any_address_may_try() {
-        let policy = Policy {
-            token_required: true,
-            names: Vec::new(),
-        };
+        let admission = LinkAdmission::new(true, Vec::new());
         let tunnel = headers(&[
             ("x-forwarded-for", "1.2.3.4"),
             ("host", "abc.tunnel.example"),
         ]);
         assert_eq!(
-            check_link(&tunnel, "8.8.8.8".parse().unwrap(), &policy),
+            admission.check_link(&tunnel, "8.8.8.8".parse().unwrap()),
             Ok(())
         );
+    }
+
+    #[test]
+    fn each_refusal_says_what_to_change() {
+        let token = "set CC_LINK_TOKEN on the bridge's side and give the agent the same token";
+        for (refusal, words) in [
+            (
+                origin("10.0.0.1:3001", "null").unwrap_err().to_string(),
+                "refused: the Origin header says `null`, which is not this bridge's own address (Host is \
+                 `10.0.0.1:3001`). Web pages of other sites may not use the link port."
+                    .to_owned(),
+            ),
+            (
+                origin("a.example", "http://a.example").unwrap_err().to_string(),
+                "refused: the request comes from a browser, and Host is `a.example`, a name this bridge doesn't know. \
+                 If this machine is reached by that name, add it to CC_LINK_NAMES."
+                    .to_owned(),
+            ),
+            (
+                link("8.8.8.8", &[]).unwrap_err().to_string(),
+                format!(
+                    "refused: 8.8.8.8 is not a private address. To link computers over the internet, {token}."
+                ),
+            ),
+            (
+                link("::1", &[("forwarded", "")]).unwrap_err().to_string(),
+                format!(
+                    "refused: the forwarded header says that this link came through a tunnel or proxy. To allow that, \
+                     {token}."
+                ),
+            ),
+            (
+                link("::1", &[("host", "a.example:1")]).unwrap_err().to_string(),
+                format!(
+                    "refused: Host is `a.example`, a public name, so this link came through a tunnel. To allow that, \
+                     {token}, or add the name to CC_LINK_NAMES."
+                ),
+            ),
+        ] {
+            assert_eq!(refusal, words);
+        }
     }
 }

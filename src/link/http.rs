@@ -13,7 +13,7 @@ use hyper::{body::Incoming, service::Service};
 use serde_json::{Value, json};
 
 use super::{
-    admission::{self, Policy},
+    admission::LinkAdmission,
     agent,
     session::{self, Shared},
 };
@@ -40,7 +40,7 @@ pub struct Routes {
 #[derive(Debug)]
 struct Inner {
     shared: Arc<Shared>,
-    policy: Policy,
+    admission: LinkAdmission,
     /// Without it, this bridge shares the port with no other.
     ownership: Option<Arc<Ownership>>,
 }
@@ -51,14 +51,11 @@ pub fn routes(
     shared: Arc<Shared>,
     ownership: Option<Arc<Ownership>>,
 ) -> Routes {
-    let policy = Policy {
-        token_required: config.token.is_some(),
-        names: config.names.clone(),
-    };
+    let admission = LinkAdmission::new(config.token.is_some(), config.names.clone());
     Routes {
         inner: Arc::new(Inner {
             shared,
-            policy,
+            admission,
             ownership,
         }),
     }
@@ -91,8 +88,8 @@ impl Service<hyper::Request<Incoming>> for PeerRoutes {
 
 impl Routes {
     async fn answer(self, request: Request, peer: SocketAddr) -> Response {
-        let policy = &self.inner.policy;
-        if let Err(refusal) = admission::check_origin(request.headers(), policy) {
+        let admission = &self.inner.admission;
+        if let Err(refusal) = admission.check_origin(request.headers()) {
             tracing::warn!(%peer, %refusal, "request refused");
             return (StatusCode::FORBIDDEN, format!("{refusal}\n")).into_response();
         }
@@ -120,9 +117,8 @@ impl Routes {
     }
 
     async fn link(self, request: Request, peer: SocketAddr) -> Response {
-        if let Err(refusal) =
-            admission::check_link(request.headers(), peer.ip(), &self.inner.policy)
-        {
+        let admission = &self.inner.admission;
+        if let Err(refusal) = admission.check_link(request.headers(), peer.ip()) {
             tracing::warn!(%peer, %refusal, "link refused");
             return (StatusCode::FORBIDDEN, format!("{refusal}\n")).into_response();
         }

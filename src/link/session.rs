@@ -10,13 +10,13 @@ use tokio::{
 
 use super::{allowance::Allowance, unclaimed::Unclaimed};
 use crate::{
+    base::token::Token,
     bridges::message,
     computers::{
         computer::{Computer, Facts},
         link::{Link, Outgoing},
         registry::{Registered, Registry},
     },
-    settings::Token,
     wire::{
         ending::{Ending, HELLO_TIME, SEND_TIME, clip_reason},
         frame::{self, AgentError, AgentFrame, Answer, FrameError, Hello, Response},

@@ -4,15 +4,14 @@ mod sources;
 
 use std::{
     collections::BTreeSet,
-    fmt,
     path::{Path, PathBuf},
     time::Duration,
 };
 
-use subtle::ConstantTimeEq;
-
 pub use sources::ConfigError;
 use sources::{Given, Setting, Sources};
+
+use crate::base::token::Token;
 
 /// The link port's default TCP port, the one existing agents dial.
 pub const DEFAULT_LINK_PORT: u16 = 3001;
@@ -77,28 +76,6 @@ pub struct McpConfig {
     pub port: u16,
     /// What every client must show, if anything.
     pub token: Option<Token>,
-}
-
-/// A secret shared with whoever may come in. Its `Debug` form hides it.
-#[derive(Clone)]
-pub struct Token(String);
-
-impl Token {
-    /// A token made of this text.
-    pub fn new(text: impl Into<String>) -> Self {
-        Self(text.into())
-    }
-
-    /// Whether `given` is this token, in a time that does not depend on where the two differ.
-    pub fn matches(&self, given: &str) -> bool {
-        self.0.as_bytes().ct_eq(given.as_bytes()).into()
-    }
-}
-
-impl fmt::Debug for Token {
-    fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
-        f.write_str("Token(…)")
-    }
 }
 
 /// The folders the bridge reads from and writes to.
@@ -320,7 +297,7 @@ impl Config {
             Some(given) if given.value.is_empty() => {
                 return Err(given.refused("a text of at least one character"));
             }
-            given => given.map(|given| Token(given.value)),
+            given => given.map(|given| Token::new(given.value)),
         };
         let names = sources
             .pick(&LINK_NAMES, &flags.link_names)
@@ -398,7 +375,7 @@ impl McpConfig {
                     "a text of letters, digits and signs of ASCII, without spaces";
                 return Err(given.concealed().refused(EXPECTED));
             }
-            given => given.map(|given| Token(given.value)),
+            given => given.map(|given| Token::new(given.value)),
         };
         Ok(Self {
             host: host(sources.pick(&MCP_HOST, &flags.mcp_host), "127.0.0.1")?,
@@ -663,13 +640,5 @@ mod tests {
             wrong_type.contains("`link_port` is a boolean"),
             "{wrong_type}"
         );
-    }
-
-    #[test]
-    fn a_token_matches_itself_only_and_hides_in_debug_output() {
-        let token = Token::new("s3cret");
-        assert!(token.matches("s3cret"));
-        assert!(!token.matches("s3cres") && !token.matches("s3cret ") && !token.matches(""));
-        assert!(!format!("{token:?}").contains("s3cret"));
     }
 }

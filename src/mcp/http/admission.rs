@@ -1,55 +1,31 @@
 //! Who may use MCP over HTTP: rules on Host, Origin, forwarding headers and the bearer token. No I/O.
-//!
-//! A web page can reach every port of the machine that shows it: directly, or by a name that its owner points there
-//! (DNS rebinding). So Host must be a name or address that nobody can point at this machine, and Origin one that is
-//! no other site's.
 
-use axum::http::{HeaderMap, HeaderName, header};
+use axum::http::{HeaderMap, header};
 use thiserror::Error;
 
-use crate::{
-    link::admission::{Authority, FORWARDING, text},
-    settings::Token,
+use crate::base::{
+    http::{
+        admission::{Refusal, Rules, Words},
+        text,
+    },
+    token::Token,
 };
 
-/// What the owner has set.
+/// Who may use the MCP port.
 #[derive(Debug, Clone)]
-pub struct Policy {
-    /// Whether only this machine reaches the port.
-    pub loopback: bool,
+pub struct HttpAdmission {
+    rules: Rules,
     /// What every client must show. Without one, the port is for this machine's own programs.
-    pub token: Option<Token>,
-    /// Names by which this machine is reached, in lower case. They count only where a token is asked for.
-    pub names: Vec<String>,
+    token: Option<Token>,
 }
 
-/// Why a request was turned away. The text is the body of the 403 answer.
-#[derive(Debug, Error, PartialEq)]
-pub enum Refusal {
-    /// A name that may be one of a web page's owner.
-    #[error(
-        "refused: Host is `{0}`, a name this bridge doesn't know. If this machine is reached by that name, set \
-         MCP_TOKEN and add the name to CC_LINK_NAMES."
-    )]
-    UnknownHost(String),
-    /// A page of another site.
-    #[error(
-        "refused: the Origin header says `{origin}`, which is not this bridge's own address (Host is `{host}`). Web \
-         pages of other sites may not use it."
-    )]
-    ForeignOrigin {
-        /// The Origin header.
-        origin: String,
-        /// The Host header.
-        host: String,
-    },
-    /// A request through a tunnel or proxy, without a token.
-    #[error(
-        "refused: the {0} header says that this request came through a tunnel or proxy. To allow that, set MCP_TOKEN \
-         and give the client the same token."
-    )]
-    Forwarded(HeaderName),
-}
+const WORDS: Words = Words {
+    port: "it",
+    request: "request",
+    before_unknown_host: "",
+    add_name: "set MCP_TOKEN and add the name to CC_LINK_NAMES",
+    set_token: "set MCP_TOKEN and give the client the same token",
+};
 
 /// A request that does not show the token. The text is the body of the 401 answer.
 #[derive(Debug, Error, PartialEq)]
@@ -64,34 +40,35 @@ pub enum Unauthorized {
     Wrong,
 }
 
-impl Policy {
+impl HttpAdmission {
+    /// For a port that only this machine reaches (`loopback`), or others too. `names` are those by which this machine is
+    /// reached, in lower case; they count only where a token is asked for.
+    pub fn new(loopback: bool, token: Option<Token>, names: &[String]) -> Self {
+        let names = if token.is_some() { names } else { &[] };
+        Self {
+            rules: Rules {
+                any_address: !loopback,
+                names: names.to_vec(),
+                // What another program here shows could as well be no page.
+                local_pages: true,
+                words: &WORDS,
+            },
+            token,
+        }
+    }
+
     /// Whether a request with these headers may be answered at all.
     ///
     /// # Errors
     /// It comes from a web page that has no business here, or from elsewhere though there is no token.
     pub fn check(&self, headers: &HeaderMap) -> Result<(), Refusal> {
-        let host = text(headers, &header::HOST).unwrap_or_default();
-        let authority = Authority::parse(host);
-        let known = authority.is_loopback()
-            || !self.loopback && authority.is_ip()
-            || self.token.is_some() && self.names.contains(&authority.name);
-        if !known {
-            return Err(Refusal::UnknownHost(host.to_owned()));
-        }
+        self.rules.check_host(headers)?;
         if let Some(origin) = text(headers, &header::ORIGIN) {
-            let page = Authority::of_origin(origin);
-            // A page of this machine's own is what another program here shows: it could as well be no page.
-            let own = page == authority || page.is_loopback() && authority.is_loopback();
-            if !own {
-                return Err(Refusal::ForeignOrigin {
-                    origin: origin.to_owned(),
-                    host: host.to_owned(),
-                });
-            }
+            self.rules.check_origin(headers, origin)?;
         }
-        match FORWARDING.iter().find(|name| headers.contains_key(*name)) {
-            Some(name) if self.token.is_none() => Err(Refusal::Forwarded(name.clone())),
-            _ => Ok(()),
+        match self.token {
+            Some(_) => Ok(()),
+            None => self.rules.check_forwarding(headers),
         }
     }
 
@@ -120,6 +97,8 @@ impl Policy {
 
 #[cfg(test)]
 mod tests {
+    use axum::http::HeaderName;
+
     use super::*;
 
     fn headers(list: &[(&str, &str)]) -> HeaderMap {
@@ -128,17 +107,17 @@ mod tests {
             .collect()
     }
 
-    fn policy(loopback: bool, token: Option<&str>) -> Policy {
-        Policy {
+    fn admission(loopback: bool, token: Option<&str>) -> HttpAdmission {
+        HttpAdmission::new(
             loopback,
-            token: token.map(Token::new),
-            names: vec!["bridge.example.org".into()],
-        }
+            token.map(Token::new),
+            &["bridge.example.org".into()],
+        )
     }
 
     #[test]
     fn on_loopback_only_names_of_loopback_are_known() {
-        let policy = policy(true, None);
+        let admission = admission(true, None);
         for host in [
             "localhost:3000",
             "LOCALHOST",
@@ -146,7 +125,11 @@ mod tests {
             "127.1.2.3",
             "[::1]:3000",
         ] {
-            assert_eq!(policy.check(&headers(&[("host", host)])), Ok(()), "{host}");
+            assert_eq!(
+                admission.check(&headers(&[("host", host)])),
+                Ok(()),
+                "{host}"
+            );
         }
         for host in [
             "evil.example:3000",
@@ -159,13 +142,13 @@ mod tests {
         ] {
             assert!(
                 matches!(
-                    policy.check(&headers(&[("host", host)])),
-                    Err(Refusal::UnknownHost(_))
+                    admission.check(&headers(&[("host", host)])),
+                    Err(Refusal::UnknownHost { .. })
                 ),
                 "{host}"
             );
         }
-        assert!(policy.check(&HeaderMap::new()).is_err());
+        assert!(admission.check(&HeaderMap::new()).is_err());
     }
 
     #[test]
@@ -178,9 +161,9 @@ mod tests {
             (false, "Bridge.Example.Org:443", true),
             (false, "evil.example", false),
         ] {
-            let policy = policy(loopback, Some("t"));
+            let admission = admission(loopback, Some("t"));
             assert_eq!(
-                policy.check(&headers(&[("host", host)])).is_ok(),
+                admission.check(&headers(&[("host", host)])).is_ok(),
                 known,
                 "{host}"
             );
@@ -189,7 +172,7 @@ mod tests {
 
     #[test]
     fn a_page_of_this_machine_is_no_other_sites() {
-        let policy = policy(true, None);
+        let admission = admission(true, None);
         for (host, origin, own) in [
             ("127.0.0.1:3000", "http://127.0.0.1:3000", true),
             ("127.0.0.1:3000", "http://localhost:6274", true),
@@ -200,20 +183,20 @@ mod tests {
             ("127.0.0.1:3000", "", false),
         ] {
             let list = [("host", host), ("origin", origin)];
-            assert_eq!(policy.check(&headers(&list)).is_ok(), own, "{origin}");
+            assert_eq!(admission.check(&headers(&list)).is_ok(), own, "{origin}");
         }
     }
 
     #[test]
     fn elsewhere_a_page_must_be_the_bridges_own() {
-        let policy = policy(false, Some("t"));
+        let admission = admission(false, Some("t"));
         for (origin, own) in [
             ("http://192.168.1.4:3000", true),
             ("http://localhost:6274", false),
             ("http://192.168.1.4:8080", false),
         ] {
             let list = [("host", "192.168.1.4:3000"), ("origin", origin)];
-            assert_eq!(policy.check(&headers(&list)).is_ok(), own, "{origin}");
+            assert_eq!(admission.check(&headers(&list)).is_ok(), own, "{origin}");
         }
     }
 
@@ -222,16 +205,16 @@ mod tests {
         for name in ["forwarded", "x-forwarded-for"] {
             let list = headers(&[("host", "localhost"), (name, "1.2.3.4")]);
             assert!(matches!(
-                policy(true, None).check(&list),
-                Err(Refusal::Forwarded(_))
+                admission(true, None).check(&list),
+                Err(Refusal::Forwarded { .. })
             ));
-            assert_eq!(policy(true, Some("t")).check(&list), Ok(()));
+            assert_eq!(admission(true, Some("t")).check(&list), Ok(()));
         }
     }
 
     #[test]
     fn the_token_is_shown_as_a_bearer_token() {
-        let policy = policy(false, Some("s3cret"));
+        let admission = admission(false, Some("s3cret"));
         for (shown, result) in [
             ("Bearer s3cret", Ok(())),
             ("bearer  s3cret", Ok(())),
@@ -242,14 +225,38 @@ mod tests {
             ("s3cret", Err(Unauthorized::Wrong)),
         ] {
             assert_eq!(
-                policy.check_token(&headers(&[("authorization", shown)])),
+                admission.check_token(&headers(&[("authorization", shown)])),
                 result,
                 "{shown}"
             );
         }
         assert_eq!(
-            policy.check_token(&HeaderMap::new()),
+            admission.check_token(&HeaderMap::new()),
             Err(Unauthorized::Missing)
         );
+    }
+
+    #[test]
+    fn each_refusal_says_what_to_change() {
+        for (list, words) in [
+            (
+                [("host", "a.example:1"), ("x-other", "")],
+                "refused: Host is `a.example:1`, a name this bridge doesn't know. If this machine is reached by that \
+                 name, set MCP_TOKEN and add the name to CC_LINK_NAMES.",
+            ),
+            (
+                [("host", "[::1]:3000"), ("origin", "http://a.example")],
+                "refused: the Origin header says `http://a.example`, which is not this bridge's own address (Host is \
+                 `[::1]:3000`). Web pages of other sites may not use it.",
+            ),
+            (
+                [("host", "localhost"), ("x-forwarded-for", "1.2.3.4")],
+                "refused: the x-forwarded-for header says that this request came through a tunnel or proxy. To allow \
+                 that, set MCP_TOKEN and give the client the same token.",
+            ),
+        ] {
+            let refusal = admission(true, None).check(&headers(&list)).unwrap_err();
+            assert_eq!(refusal.to_string(), words);
+        }
     }
 }

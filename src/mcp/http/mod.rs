@@ -26,7 +26,7 @@ use tokio_util::{sync::CancellationToken, task::TaskTracker};
 
 use super::server::Server;
 use crate::{computers::Fleet, settings::McpConfig};
-use admission::Policy;
+use admission::HttpAdmission;
 use routes::Routes;
 
 /// The most connections at once. One more is told so: many stay open for as long as their clients, so that to wait for
@@ -151,16 +151,12 @@ impl McpPort {
         let listener = TcpListener::bind(addresses.as_slice())
             .await
             .map_err(failed)?;
-        let policy = Policy {
-            loopback,
-            token: config.token.clone(),
-            names: names.to_vec(),
-        };
+        let admission = HttpAdmission::new(loopback, config.token.clone(), names);
         let ending = CancellationToken::new();
         Ok(Self {
             address: listener.local_addr().map_err(failed)?,
             listener,
-            routes: Routes::new(policy, server, fleet, ending.clone()),
+            routes: Routes::new(admission, server, fleet, ending.clone()),
             ending,
         })
     }

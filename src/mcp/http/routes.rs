@@ -15,14 +15,14 @@ use rmcp::{
 use tokio_util::sync::CancellationToken;
 
 use super::{
-    admission::Policy,
+    admission::HttpAdmission,
     body::{self, MAX_BODY, Unread},
     early,
     sessions::Sessions,
 };
 use crate::{
+    base::http::text,
     computers::Fleet,
-    link::admission::text,
     mcp::{
         incoming::{self, Incoming},
         server::Server,
@@ -41,7 +41,7 @@ pub struct Routes {
 }
 
 struct Inner {
-    policy: Policy,
+    admission: HttpAdmission,
     sessions: Arc<Sessions>,
     protocol: StreamableHttpService<Server, Sessions>,
     fleet: Arc<Fleet>,
@@ -53,15 +53,15 @@ struct Inner {
 impl fmt::Debug for Routes {
     fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
         f.debug_struct("Routes")
-            .field("policy", &self.inner.policy)
+            .field("admission", &self.inner.admission)
             .finish_non_exhaustive()
     }
 }
 
 impl Routes {
-    /// Routes to `server`, for those whom `policy` lets in, until `ending` is cancelled.
+    /// Routes to `server`, for those whom `admission` lets in, until `ending` is cancelled.
     pub fn new(
-        policy: Policy,
+        admission: HttpAdmission,
         server: Server,
         fleet: Arc<Fleet>,
         ending: CancellationToken,
@@ -81,7 +81,7 @@ impl Routes {
             StreamableHttpService::new(move || Ok(server.for_another()), sessions.clone(), config);
         Self {
             inner: Arc::new(Inner {
-                policy,
+                admission,
                 sessions,
                 protocol,
                 fleet,
@@ -93,7 +93,7 @@ impl Routes {
 
     /// Answers one request from `peer`.
     pub async fn answer(&self, request: Request, peer: SocketAddr) -> Response {
-        if let Err(refusal) = self.inner.policy.check(request.headers()) {
+        if let Err(refusal) = self.inner.admission.check(request.headers()) {
             tracing::warn!(%peer, %refusal, "request refused");
             return (StatusCode::FORBIDDEN, format!("{refusal}\n")).into_response();
         }
@@ -116,7 +116,7 @@ impl Routes {
     }
 
     async fn authorized(&self, request: Request, peer: SocketAddr) -> Response {
-        if let Err(refusal) = self.inner.policy.check_token(request.headers()) {
+        if let Err(refusal) = self.inner.admission.check_token(request.headers()) {
             tracing::warn!(%peer, %refusal, "request refused");
             return (
                 StatusCode::UNAUTHORIZED,

@@ -3,9 +3,10 @@
 use std::{net::SocketAddr, sync::Arc};
 
 use mcp_bridge::{
+    base::token::Token,
     computers::registry::Registry,
     link::{http, port, session::Shared},
-    settings::{LinkConfig, Token},
+    settings::LinkConfig,
 };
 use tokio::io::{AsyncReadExt, AsyncWriteExt, split};
 

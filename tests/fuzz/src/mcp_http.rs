@@ -3,8 +3,8 @@
 use std::time::Duration;
 
 use mcp_bridge::{
-    mcp::http::{self, admission::Policy, routes::Routes},
-    settings::Token,
+    base::token::Token,
+    mcp::http::{self, admission::HttpAdmission, routes::Routes},
 };
 use tokio::{
     io::{AsyncReadExt, AsyncWriteExt, split},
@@ -45,13 +45,9 @@ pub fn check(data: &[u8]) {
 /// All that the port sends to a client that sends this and then nothing more.
 async fn converse(sent: &[u8], seed: u8, token: bool) -> Vec<u8> {
     let (fleet, server) = bridge::start();
-    let policy = Policy {
-        loopback: true,
-        token: token.then(|| Token::new(TOKEN)),
-        names: Vec::new(),
-    };
+    let admission = HttpAdmission::new(true, token.then(|| Token::new(TOKEN)), &[]);
     let ending = CancellationToken::new();
-    let routes = Routes::new(policy, server, fleet, ending.clone());
+    let routes = Routes::new(admission, server, fleet, ending.clone());
 
     let (ours, theirs) = tokio::io::duplex(64 * 1024);
     let peer = "127.0.0.1:9".parse().unwrap();

@@ -1,0 +1,14 @@
+//! HTTP as both ports speak it: who is who by its headers, and who may come in.
+
+pub mod admission;
+pub mod authority;
+
+use axum::http::{HeaderMap, HeaderName};
+
+/// A header as text.
+pub fn text<'a>(headers: &'a HeaderMap, name: &HeaderName) -> Option<&'a str> {
+    // A header that is no text is still a header: it must not pass as absent.
+    headers
+        .get(name)
+        .map(|value| value.to_str().unwrap_or("\u{fffd}"))
+}
