@@ -825,3 +825,65 @@ async fn each_connection_has_a_url_of_its_own_and_it_links_again_after_a_close()
         bridge.socket.close(None).await.unwrap();
     }
 }
+
+#[tokio::test(flavor = "multi_thread")]
+async fn the_real_agent_links_and_answers_a_bridge_of_version_1() {
+    for version in ["1.113.1", "1.101", "1.89"] {
+        let listener = TcpListener::bind("127.0.0.1:0").await.expect("a free port");
+        let url = format!("ws://{}", listener.local_addr().expect("an address"));
+        let options = ComputerOptions {
+            label: Some("base-turtle".to_owned()),
+            version: version.parse().expect("a version"),
+            ..ComputerOptions::new(12)
+        };
+        let options = options.with_file("mcp-computer.lua", agent::program());
+        let runtime = Handle::current();
+        let computer =
+            Computer::start(options, &format!("mcp-computer {url}"), &runtime).expect("a thread");
+        let (stream, _) = tokio::time::timeout(PATIENCE, listener.accept())
+            .await
+            .unwrap_or_else(|_| panic!("{:#?}", computer.screen()))
+            .expect("a connection");
+        let mut server = accept_async(stream).await.expect("a handshake");
+        let hello = server.next().await.expect("a message").expect("hello");
+        assert!(
+            hello.to_text().expect("text").contains("\"computerId\":12"),
+            "{hello}"
+        );
+        server
+            .send(Message::text(r#"{"type":"hello-ok"}"#))
+            .await
+            .expect("sent");
+        let mut ask = async |frame: &str| {
+            server.send(Message::text(frame)).await.expect("sent");
+            loop {
+                let answer = tokio::time::timeout(PATIENCE, server.next())
+                    .await
+                    .expect("in time");
+                let answer = answer
+                    .expect("a message")
+                    .expect("an answer")
+                    .to_text()
+                    .expect("text")
+                    .to_owned();
+                if answer.contains("\"response\"") {
+                    return answer;
+                }
+            }
+        };
+        let pong = ask(r#"{"type":"request","id":"1","method":"ping"}"#).await;
+        assert!(pong.contains("pong from 12 (Label: base-turtle)"), "{pong}");
+        let two = ask(r#"{"type":"request","id":"2","method":"exec-lua","params":{"code":"print('hi') sleep(0.1) return 1+1"}}"#).await;
+        assert!(two.contains("\"value\":2") && two.contains("hi"), "{two}");
+        let failed = ask(
+            r#"{"type":"request","id":"3","method":"exec-lua","params":{"code":"error('boom')"}}"#,
+        )
+        .await;
+        assert!(failed.contains("boom"), "{failed}");
+        let screen = computer.screen();
+        assert!(
+            screen.iter().any(|line| line.contains("linked as 12")),
+            "{screen:#?}"
+        );
+    }
+}

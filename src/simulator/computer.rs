@@ -12,7 +12,8 @@ use super::keys;
 use super::machine;
 use super::options::ComputerOptions;
 use super::rom;
-use super::shared::{Order, Shared};
+use super::shared::{Order, Shared, lock};
+use super::state::{ProgramState, State};
 use super::terminal::Terminal;
 
 /// How long a computer that is to stop may take before it is left alone: Lua's own C functions, such as
@@ -27,37 +28,6 @@ fn game_text(text: &str) -> Vec<u8> {
     text.chars()
         .map(|character| u8::try_from(u32::from(character)).unwrap_or(b'?'))
         .collect()
-}
-
-/// Whether a computer is on, and if not, why.
-#[derive(Debug, Clone, PartialEq, Eq)]
-pub enum State {
-    /// It is on.
-    Running,
-    /// It was shut down by its program or by the host.
-    Off,
-    /// Its chunk, or the whole world, is not loaded: nothing of it runs.
-    Unloaded,
-    /// It did not yield in time and was powered off; the text is what its screen says.
-    PoweredOff(String),
-    /// Its operating system failed; the text is the error.
-    Crashed(String),
-    /// It has ended for good, and its thread with it.
-    Stopped,
-}
-
-/// What became of the program that the computer was started with.
-#[derive(Debug, Clone, Copy, PartialEq, Eq)]
-pub enum ProgramState {
-    /// The shell has not come to it yet.
-    Waiting,
-    /// It is running.
-    Running,
-    /// It has ended; the shell's prompt follows.
-    Ended {
-        /// Whether it ended without an error.
-        ok: bool,
-    },
 }
 
 /// An argument of an event queued by the host.
@@ -143,7 +113,7 @@ impl Computer {
 
     /// Its label now.
     pub fn label(&self) -> Option<String> {
-        let label = super::native::lock(&self.shared.label);
+        let label = lock(&self.shared.label);
         label
             .as_ref()
             .map(|label| String::from_utf8_lossy(label).into_owned())
@@ -151,12 +121,12 @@ impl Computer {
 
     /// The lines of text on its screen now, without trailing spaces.
     pub fn screen(&self) -> Vec<String> {
-        super::native::lock(&self.shared.terminal).lines()
+        lock(&self.shared.terminal).lines()
     }
 
     /// A copy of its screen now, with colours and cursor.
     pub fn terminal(&self) -> Terminal {
-        super::native::lock(&self.shared.terminal).clone()
+        lock(&self.shared.terminal).clone()
     }
 
     /// Whether it is on, and if not, why.
@@ -340,9 +310,9 @@ impl Computer {
 
     /// The content of a file of its disk.
     pub fn read_file(&self, path: &str) -> Option<Vec<u8>> {
-        let disk = super::native::lock(&self.shared.disk);
+        let disk = lock(&self.shared.disk);
         let content = disk.content(&normalise(path).ok()?).ok()?;
-        Some(super::native::lock(&content).clone())
+        Some(lock(&content).clone())
     }
 
     /// Puts a file on its disk.
@@ -352,7 +322,7 @@ impl Computer {
     pub fn write_file(&self, path: &str, bytes: &[u8]) -> std::io::Result<()> {
         let refused = std::io::Error::other::<String>;
         let path = normalise(path).map_err(refused)?;
-        let mut disk = super::native::lock(&self.shared.disk);
+        let mut disk = lock(&self.shared.disk);
         let content = disk.create(&path, false, 0.0).map_err(refused)?;
         disk.write(&path, &content, 0, bytes, 0.0).map_err(refused)
     }

@@ -4,8 +4,8 @@ use std::collections::{BTreeMap, VecDeque};
 use std::sync::{Arc, Condvar, Mutex, MutexGuard, PoisonError};
 
 use super::clock::{Clock, TICK_SECONDS};
-use super::http::HttpResponse;
-use super::websocket::Socket;
+use super::exchange::HttpResponse;
+use super::socket::Socket;
 
 /// How many events wait at most; the newest are dropped beyond it.
 pub(super) const QUEUE_LIMIT: usize = 256;

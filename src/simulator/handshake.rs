@@ -9,7 +9,7 @@ use tokio_tungstenite::tungstenite::handshake::client::generate_key;
 use tokio_tungstenite::tungstenite::handshake::derive_accept_key;
 
 use super::address::{Address, Scheme};
-use super::websocket::SocketRules;
+use super::socket::SocketRules;
 
 /// The connection ended before the server had answered.
 pub(super) const LOST: &str = "Connection closed";

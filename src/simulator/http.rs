@@ -3,7 +3,6 @@
 use std::future::poll_fn;
 use std::pin::Pin;
 use std::sync::Arc;
-use std::time::Duration;
 
 use hyper::body::{Body, Incoming};
 use hyper::header::{HOST, HeaderName, HeaderValue, LOCATION, USER_AGENT};
@@ -14,6 +13,7 @@ use tokio::sync::Semaphore;
 
 use super::address::{Address, Scheme};
 use super::events::{Event, Events, Value};
+use super::exchange::{HttpRequest, HttpResponse};
 use super::options::{HttpRules, Version};
 
 /// The game's `max_download`: 16 MiB.
@@ -24,28 +24,6 @@ const REQUEST_LIMIT: usize = 16;
 
 /// How often a redirection is followed.
 const REDIRECTS: usize = 16;
-
-/// What a program asked for.
-#[derive(Debug, Clone)]
-pub(super) struct HttpRequest {
-    /// The URL exactly as the program wrote it.
-    pub(super) url: String,
-    pub(super) method: String,
-    pub(super) headers: Vec<(String, String)>,
-    pub(super) body: Option<Vec<u8>>,
-    pub(super) redirect: bool,
-    pub(super) timeout: Duration,
-}
-
-/// What came back.
-#[derive(Debug)]
-pub(super) struct HttpResponse {
-    pub(super) status: u16,
-    /// The words beside the number, such as `Not Found`.
-    pub(super) reason: String,
-    pub(super) headers: Vec<(String, String)>,
-    pub(super) body: Vec<u8>,
-}
 
 /// The requests of one run of a computer that are under way; the others wait for their turn.
 #[derive(Debug, Clone)]

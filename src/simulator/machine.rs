@@ -10,15 +10,15 @@ use mlua::{Lua, LuaOptions, MultiValue, StdLib, Table, Thread, Value};
 
 use super::budget::{Budget, TOO_LONG};
 use super::clock::TICK_SECONDS;
-use super::computer::State;
 use super::events::Events;
 use super::http::Requests;
 use super::native::convert::event_to_lua;
-use super::native::{self, Host, Power, lock};
+use super::native::{self, Host, Power};
 use super::options::ComputerOptions;
 use super::rom;
-use super::shared::{Order, Shared};
-use super::websocket::Slots;
+use super::shared::{Order, Shared, lock};
+use super::socket::Slots;
+use super::state::State;
 
 /// A program's reboot waits until so many ticks after the last start.
 const REBOOT_TICKS: f64 = 50.0;

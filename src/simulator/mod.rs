@@ -58,6 +58,7 @@ mod budget;
 mod clock;
 mod computer;
 mod events;
+mod exchange;
 mod filesystem;
 mod handshake;
 mod http;
@@ -67,12 +68,15 @@ mod native;
 mod options;
 mod rom;
 mod shared;
+mod socket;
+mod state;
 mod terminal;
 mod websocket;
 mod world;
 
-pub use computer::{Argument, Computer, ProgramState, State};
+pub use computer::{Argument, Computer};
 pub use options::{ComputerOptions, HttpRules, Kind, Limits, UnknownKind, UnknownVersion, Version};
+pub use state::{ProgramState, State};
 pub use terminal::{Cell, DEFAULT_PALETTE, Terminal};
 pub use world::World;
 

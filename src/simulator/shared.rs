@@ -7,11 +7,16 @@ use std::time::{Duration, Instant};
 use tokio::sync::watch;
 
 use super::clock::Clock;
-use super::computer::{ProgramState, State};
 use super::events::Events;
 use super::filesystem::FileSystem;
 use super::options::ComputerOptions;
+use super::state::{ProgramState, State};
 use super::terminal::Terminal;
+
+/// A poisoned lock's data is still whole: every change is made in one step.
+pub(super) fn lock<T>(mutex: &Mutex<T>) -> MutexGuard<'_, T> {
+    mutex.lock().unwrap_or_else(PoisonError::into_inner)
+}
 
 /// What the host wants of a computer's power.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]

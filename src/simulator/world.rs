@@ -2,7 +2,8 @@
 
 use std::time::Duration;
 
-use super::computer::{Computer, State};
+use super::computer::Computer;
+use super::state::State;
 
 /// How long a server waits for a computer to stop. Lua's own C functions can't be interrupted.
 const STOP_TIME: Duration = Duration::from_secs(2);

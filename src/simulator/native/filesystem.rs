@@ -6,9 +6,11 @@ use std::sync::Arc;
 
 use mlua::{AnyUserData, IntoLua, Lua, MultiValue, Value};
 
-use super::{Args, Host, Problem, Section, lock};
+use super::host::Host;
+use super::section::{Args, Problem, Section};
 use crate::simulator::clock::Clock;
 use crate::simulator::filesystem::{Content, Drive, FileSystem, normalise};
+use crate::simulator::shared::lock;
 
 /// How many files may be open at once.
 const OPEN_LIMIT: usize = 128;

@@ -6,11 +6,14 @@ use std::time::Duration;
 
 use mlua::{Lua, Table, Value};
 
-use super::{Args, Host, Problem, Section};
+use super::host::Host;
+use super::section::{Args, Problem, Section};
 use crate::simulator::address::{Address, Scheme};
+use crate::simulator::exchange::{HttpRequest, HttpResponse};
 use crate::simulator::handshake::Handshake;
-use crate::simulator::http::{HttpRequest, HttpResponse, check, request};
-use crate::simulator::websocket::{Socket, SocketRules, open};
+use crate::simulator::http::{check, request};
+use crate::simulator::socket::{Socket, SocketRules};
+use crate::simulator::websocket::open;
 
 const METHODS: [&str; 8] = [
     "GET", "POST", "HEAD", "OPTIONS", "PUT", "DELETE", "PATCH", "TRACE",

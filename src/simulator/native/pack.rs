@@ -2,7 +2,7 @@
 
 use mlua::{IntoLua, MultiValue, Value};
 
-use super::{Args, Problem, Section};
+use super::section::{Args, Problem, Section};
 
 /// What one letter of a format stands for.
 #[derive(Debug, Clone, Copy, PartialEq)]

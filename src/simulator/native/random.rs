@@ -3,7 +3,7 @@
 use std::cell::Cell;
 use std::hash::{BuildHasher, Hasher, RandomState};
 
-use super::{Problem, Section};
+use super::section::{Problem, Section};
 
 /// The state of a SplitMix64 generator, which is enough for programs that roll dice.
 struct Random(Cell<u64>);

@@ -2,12 +2,13 @@
 
 use std::rc::Rc;
 
-use super::{Host, Power, Section, lock};
-use crate::simulator::clock::{Clock, TICK_SECONDS};
-use crate::simulator::computer::ProgramState;
-use crate::simulator::keys;
-
 use super::convert::event_from_lua;
+use super::host::{Host, Power};
+use super::section::Section;
+use crate::simulator::clock::{Clock, TICK_SECONDS};
+use crate::simulator::keys;
+use crate::simulator::shared::lock;
+use crate::simulator::state::ProgramState;
 
 pub(super) fn add(section: &Section<'_>, host: &Rc<Host>) -> mlua::Result<()> {
     add_identity(section, host)?;

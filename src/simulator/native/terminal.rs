@@ -4,7 +4,9 @@ use std::rc::Rc;
 
 use mlua::Lua;
 
-use super::{Args, Host, Problem, Section, lock};
+use super::host::Host;
+use super::section::{Args, Problem, Section};
+use crate::simulator::shared::lock;
 use crate::simulator::terminal::{DEFAULT_PALETTE, Terminal};
 
 /// The colour's number from 0, of a power of two as programs write colours.
