@@ -1,6 +1,6 @@
 //! What each fuzz target does with one input, and what must hold then.
 //!
-//! A target's program in `fuzz_targets` only calls these functions, and so do the product's own tests (`tests/properties`)
+//! A target's program in `fuzz_targets` only calls these functions, and so do the product's own tests (`tests/it/properties`)
 //! with the seeds in `corpus` and with inputs of their own.
 
 pub mod agent_json;

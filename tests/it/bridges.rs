@@ -1,0 +1,797 @@
+//! Many MCP clients, one link port: real bridges that share computers, and take over from each other.
+
+use std::{
+    collections::BTreeMap,
+    net::{SocketAddr, TcpListener},
+    path::Path,
+    time::{Duration, Instant},
+};
+
+use crate::common::{PATIENCE, bridge::Bridge, computer::Computer as RawComputer, health, soon};
+use futures_util::future::join_all;
+use mcp_bridge::{
+    link::agent,
+    simulator::{Computer, ComputerOptions},
+};
+use serde_json::json;
+use tempfile::TempDir;
+use tokio::runtime::Handle;
+
+/// A port that is free at this moment, and a state folder, for bridges that are to share them.
+struct Place {
+    port: u16,
+    state: TempDir,
+}
+
+impl Place {
+    fn new() -> Self {
+        let free = TcpListener::bind("127.0.0.1:0").unwrap();
+        Self {
+            port: free.local_addr().unwrap().port(),
+            state: tempfile::tempdir().unwrap(),
+        }
+    }
+
+    fn address(&self) -> SocketAddr {
+        SocketAddr::from(([127, 0, 0, 1], self.port))
+    }
+
+    fn start(&self) -> Bridge {
+        self.start_with_state(self.state.path())
+    }
+
+    fn start_with_state(&self, state: &Path) -> Bridge {
+        Bridge::start_with(|command| {
+            command
+                .env("CC_LINK_PORT", self.port.to_string())
+                .env("MCP_BRIDGE_STATE_DIR", state);
+        })
+    }
+
+    /// A bridge that has its role.
+    async fn bridge(&self) -> Bridge {
+        let mut bridge = self.start();
+        bridge.initialize("2025-11-25").await;
+        bridge.link_port().await;
+        bridge
+    }
+
+    /// A simulated computer whose agent links to whoever holds the port.
+    fn computer(&self, id: u64) -> Computer {
+        let mut options = ComputerOptions::new(id)
+            .with_file("mcp-computer.lua", agent::program())
+            .with_file(
+                "startup.lua",
+                format!("shell.run('mcp-computer ws://{}')", self.address()),
+            );
+        options.clock_speed = 10.0;
+        Computer::start(options, "", &Handle::current()).unwrap()
+    }
+}
+
+/// Who holds the link port, as a bridge sees it: `pid`, `thisBridge`, and how many bridges share it.
+async fn owner(bridge: &mut Bridge) -> (u64, bool, u64) {
+    let answer = bridge.call("list-computers", json!({})).await;
+    let fields = answer
+        .structured
+        .unwrap_or_else(|| panic!("{}", answer.text));
+    (
+        fields["owner"]["pid"].as_u64().unwrap(),
+        fields["owner"]["thisBridge"].as_bool().unwrap(),
+        fields["bridges"].as_u64().unwrap(),
+    )
+}
+
+/// Waits until a bridge says that so many share the port.
+async fn shared_by(bridge: &mut Bridge, count: u64) {
+    let start = Instant::now();
+    while owner(bridge).await.2 != count {
+        assert!(start.elapsed() < PATIENCE, "never shared by {count}");
+        tokio::time::sleep(Duration::from_millis(10)).await;
+    }
+}
+
+#[cfg(unix)]
+fn signal(pid: u32, signal: rustix::process::Signal) {
+    let pid = rustix::process::Pid::from_raw(i32::try_from(pid).unwrap()).unwrap();
+    rustix::process::kill_process(pid, signal).unwrap();
+}
+
+#[tokio::test]
+async fn eight_bridges_started_at_the_same_instant_are_one_owner_and_seven_guests() {
+    let place = Place::new();
+    let mut bridges: Vec<_> = (0..8).map(|_| place.start()).collect();
+    let _computer = place.computer(7);
+    join_all(
+        bridges
+            .iter_mut()
+            .map(|bridge| bridge.initialize("2025-11-25")),
+    )
+    .await;
+    let answers = join_all(bridges.iter_mut().map(async |bridge| {
+        bridge.linked(7).await;
+        bridge.lua(7, "return os.getComputerID() + 1").await
+    }))
+    .await;
+    assert_eq!(answers, ["8"; 8]);
+    shared_by(&mut bridges[0], 8).await;
+    let owners = join_all(bridges.iter_mut().map(owner)).await;
+    assert_eq!(owners.iter().filter(|(_, this, _)| *this).count(), 1);
+    assert!(owners.iter().all(|(pid, ..)| *pid == owners[0].0));
+    let pid = owners[0].0;
+    assert!(bridges.iter().any(|bridge| u64::from(bridge.pid()) == pid));
+    for bridge in bridges {
+        bridge.leave().await;
+    }
+}
+
+#[tokio::test]
+async fn a_guest_sees_computers_come_and_go_and_is_answered_like_the_owner() {
+    let place = Place::new();
+    let mut own = place.bridge().await;
+    let mut guest = place.bridge().await;
+    let computer = RawComputer::link(place.address(), 12, Some("base")).await;
+    guest.linked(12).await;
+    drop(computer);
+    let gone = guest
+        .computer(12, |computer| computer["linked"] == false)
+        .await;
+    assert!(gone["leftBecause"].is_string(), "{gone}");
+    let _computer = place.computer(3);
+    guest.linked(3).await;
+    // A guest that comes later is told of both.
+    let mut late = place.bridge().await;
+    late.computer(12, |computer| computer["linked"] == false)
+        .await;
+    for bridge in [&mut own, &mut guest, &mut late] {
+        let pong = bridge.call("probe-computers", json!({})).await;
+        assert!(pong.text.starts_with("pong from 3"), "{}", pong.text);
+        assert_eq!(
+            bridge
+                .lua(3, "print('hi') return '\\0\\200\\xc3\\xa9'")
+                .await,
+            "hi\n\"\\000ÈÃ©\""
+        );
+        let error = bridge.lua_error(3, "error('boom')").await;
+        assert!(
+            error.contains("boom") && error.contains("traceback"),
+            "{error}"
+        );
+        // 5 MiB there and back, in parts.
+        let long = "x".repeat(5 * 1024 * 1024);
+        let answer = bridge.start_call("exec-lua", json!({
+            "computerId": 3, "code": format!("local s = '{long}' return #s, s"), "timeoutMs": 600_000,
+        })).await;
+        let answer = bridge.slow_answer(answer).await;
+        assert!(
+            !answer.is_error && answer.text.len() > long.len(),
+            "{:.200}",
+            answer.text
+        );
+    }
+    let text = guest.call("list-computers", json!({})).await.text;
+    assert!(
+        text.contains(&format!(
+            "held by another mcp-bridge (process {})",
+            own.pid()
+        )) && text.contains("shared by 3 bridges"),
+        "{text}"
+    );
+}
+
+#[tokio::test]
+async fn one_clients_jobs_are_seen_read_and_stopped_by_another_and_its_lease_holds() {
+    let place = Place::new();
+    let mut own = place.bridge().await;
+    let mut guest = place.bridge().await;
+    let mut other = place.bridge().await;
+    let _computer = place.computer(3);
+    for bridge in [&mut own, &mut guest, &mut other] {
+        bridge.linked(3).await;
+    }
+    let code = "for i = 1, 10000 do print('line ' .. i) sleep(0.05) end";
+    let start = guest
+        .call(
+            "exec-lua",
+            json!({"computerId": 3, "code": code, "timeoutMs": 300, "exclusive": true}),
+        )
+        .await;
+    let id = start
+        .text
+        .split("as job ")
+        .nth(1)
+        .unwrap_or_else(|| panic!("{}", start.text));
+    let id = id.split('.').next().unwrap().to_owned();
+    for bridge in [&mut own, &mut other] {
+        let listed = bridge.call("list-jobs", json!({})).await.text;
+        assert!(
+            listed.contains(&id) && listed.contains("asked by another bridge"),
+            "{listed}"
+        );
+        let refused = bridge
+            .call(
+                "exec-lua",
+                json!({"computerId": 3, "code": "return 1", "exclusive": true}),
+            )
+            .await;
+        assert!(
+            refused.is_error && refused.text.contains(&id),
+            "{}",
+            refused.text
+        );
+        assert_eq!(bridge.lua(3, "return 1").await, "1");
+        let read = bridge
+            .call(
+                "get-job",
+                json!({"jobId": id, "cursor": 7, "waitMs": 5_000}),
+            )
+            .await
+            .text;
+        assert!(
+            read.contains("\nline 2\n") && !read.contains("\nline 1\n"),
+            "{read}"
+        );
+    }
+    let stopped = other.call("cancel-job", json!({"jobId": id})).await;
+    assert!(stopped.text.contains("was stopped"), "{}", stopped.text);
+    // The one that asked learns of it, if a moment later.
+    let told = Instant::now();
+    let end = loop {
+        let shown = guest.call("get-job", json!({"jobId": id})).await.text;
+        if !shown.contains("running for") {
+            break shown;
+        }
+        assert!(told.elapsed() < PATIENCE, "{shown}");
+        tokio::time::sleep(Duration::from_millis(10)).await;
+    };
+    assert!(end.contains("cancelled"), "{end}");
+    // Both ways.
+    let start = own
+        .call(
+            "exec-lua",
+            json!({"computerId": 3, "code": code, "timeoutMs": 300}),
+        )
+        .await;
+    let id = start.text.split("as job ").nth(1).unwrap();
+    let id = id.split('.').next().unwrap().to_owned();
+    let read = guest.call("get-job", json!({"jobId": id})).await.text;
+    assert!(read.contains("line 1\n"), "{read}");
+    let stopped = guest.call("cancel-job", json!({"jobId": id})).await;
+    assert!(stopped.text.contains("was stopped"), "{}", stopped.text);
+    let again = guest.call("cancel-job", json!({"jobId": id})).await;
+    assert!(again.text.contains("had ended before"), "{}", again.text);
+    let unknown = guest.call("get-job", json!({"jobId": "no-such"})).await;
+    assert!(
+        unknown.is_error && unknown.text.contains("There is no job"),
+        "{}",
+        unknown.text
+    );
+}
+
+/// Each call leaves its mark once on its computer's disk.
+fn marks(computer: &Computer) -> BTreeMap<String, usize> {
+    let bytes = computer.read_file("marks").unwrap_or_default();
+    let mut marks = BTreeMap::new();
+    for mark in String::from_utf8(bytes).unwrap().split_whitespace() {
+        *marks.entry(mark.to_owned()).or_default() += 1;
+    }
+    marks
+}
+
+/// Rounds of the owner's death. Its place at the end of the queue is taken by a new bridge, so all bridges own once in
+/// a while.
+const ROUNDS: usize = 100;
+const BRIDGES: usize = 4;
+const COMPUTERS: u64 = 20;
+
+#[tokio::test(flavor = "multi_thread", worker_threads = 2)]
+#[expect(
+    clippy::print_stdout,
+    reason = "how soon bridges serve again is worth reading"
+)]
+async fn a_killed_owner_costs_no_call_of_the_others_and_none_runs_twice() {
+    let place = Place::new();
+    let computers: Vec<_> = (1..=COMPUTERS).map(|id| place.computer(id)).collect();
+    let mut bridges = Vec::new();
+    for _ in 0..BRIDGES {
+        let mut bridge = place.bridge().await;
+        for id in 1..=COMPUTERS {
+            bridge.linked(id).await;
+        }
+        bridges.push(bridge);
+    }
+    let mut answered = Vec::new();
+    let mut served_again = Vec::new();
+    for round in 0..ROUNDS {
+        let mut calls = Vec::new();
+        for (at, bridge) in bridges.iter_mut().enumerate() {
+            // Of each bridge five computers, so that all twenty have calls in flight.
+            for computer in
+                (1..=COMPUTERS).filter(|id| *id as usize % BRIDGES == (at + round) % BRIDGES)
+            {
+                let mark = format!("r{round}b{at}c{computer}");
+                let code = format!(
+                    "local f = fs.open('marks', 'a') f.write('{mark} ') f.close() sleep(0.{}) return '{mark}'",
+                    1 + (round + computer as usize) % 9
+                );
+                let id = bridge
+                    .start_call(
+                        "exec-lua",
+                        json!({"computerId": computer, "code": code, "timeoutMs": 20_000}),
+                    )
+                    .await;
+                calls.push((at, computer, mark, id));
+            }
+        }
+        // The calls are somewhere between the bridges and the ends of their code, elsewhere in each round.
+        tokio::time::sleep(Duration::from_millis((round as u64 * 7) % 60)).await;
+        let at = {
+            let pid = owner(&mut bridges[0]).await.0;
+            bridges
+                .iter()
+                .position(|bridge| u64::from(bridge.pid()) == pid)
+                .unwrap()
+        };
+        let killed = Instant::now();
+        let dead = bridges.remove(at);
+        dead.kill().await;
+        // Every bridge serves again: its next call of some computer is answered.
+        let again = join_all(bridges.iter_mut().enumerate().map(async |(at, bridge)| {
+            let computer = 1 + (round * 3 + at * 5) as u64 % COMPUTERS;
+            assert_eq!(bridge.lua(computer, "return 1 + 1").await, "2");
+            killed.elapsed()
+        }))
+        .await;
+        served_again.extend(again);
+        for (asked, computer, mark, id) in calls {
+            if asked == at {
+                continue;
+            }
+            let bridge = &mut bridges[asked - usize::from(asked > at)];
+            let answer = bridge.answer(id).await;
+            assert!(!answer.is_error, "{mark} on {computer}: {}", answer.text);
+            assert_eq!(answer.text, format!("\"{mark}\""));
+            answered.push((computer, mark));
+        }
+        bridges.push(place.bridge().await);
+    }
+    let marks: Vec<_> = computers.iter().map(marks).collect();
+    for (computer, mark) in &answered {
+        assert_eq!(
+            marks[*computer as usize - 1].get(mark),
+            Some(&1),
+            "{mark} on {computer}"
+        );
+    }
+    // Those of the killed bridges may have run or not, but never twice.
+    for (computer, marks) in marks.iter().enumerate() {
+        assert!(
+            marks.values().all(|times| *times == 1),
+            "{}: {marks:?}",
+            computer + 1
+        );
+    }
+    served_again.sort();
+    let at = |share: f64| served_again[((served_again.len() - 1) as f64 * share) as usize];
+    println!(
+        "{} calls of survivors answered; served again after the kill: median {:?}, 90 % {:?}, 99 % {:?}, longest {:?}",
+        answered.len(),
+        at(0.5),
+        at(0.9),
+        at(0.99),
+        at(1.0)
+    );
+    assert!(at(1.0) < Duration::from_secs(3), "it took {:?}", at(1.0));
+}
+
+#[tokio::test]
+async fn a_copy_that_only_probes_never_owns_and_never_disturbs() {
+    let place = Place::new();
+    let probe = async || {
+        let mut copy = place.start();
+        let start = Instant::now();
+        copy.initialize("2025-11-25").await;
+        copy.request("tools/list", json!({})).await;
+        tokio::time::sleep(Duration::from_millis(500).saturating_sub(start.elapsed())).await;
+        copy
+    };
+    // Without any other bridge: the port stays free.
+    for _ in 0..5 {
+        let copy = probe().await;
+        TcpListener::bind(place.address()).expect("a probe copy took the port");
+        copy.kill().await;
+    }
+    let mut own = place.bridge().await;
+    let mut guest = place.bridge().await;
+    let _computer = place.computer(3);
+    guest.linked(3).await;
+    let before = owner(&mut guest).await;
+    assert_eq!(before, (u64::from(own.pid()), false, 2));
+    for round in 0..45 {
+        let copy = probe().await;
+        assert_eq!(guest.lua(3, "return 1").await, "1");
+        assert_eq!(own.lua(3, "return 2").await, "2");
+        assert_eq!(owner(&mut guest).await, before);
+        match round % 2 {
+            0 => copy.kill().await,
+            _ => copy.leave().await,
+        }
+    }
+}
+
+#[tokio::test]
+async fn a_client_that_leaves_hands_the_port_over_in_a_second() {
+    let place = Place::new();
+    let own = place.bridge().await;
+    let mut guest = place.bridge().await;
+    let _computer = place.computer(3);
+    guest.linked(3).await;
+    let start = Instant::now();
+    own.leave().await;
+    shared_by(&mut guest, 1).await;
+    assert!(
+        start.elapsed() < Duration::from_secs(1),
+        "{:?}",
+        start.elapsed()
+    );
+    assert_eq!(owner(&mut guest).await, (u64::from(guest.pid()), true, 1));
+    assert_eq!(guest.lua(3, "return 1").await, "1");
+}
+
+#[cfg(unix)]
+#[tokio::test]
+async fn a_frozen_owner_is_named_within_15_seconds_and_all_goes_on_when_it_thaws() {
+    use rustix::process::Signal;
+    let place = Place::new();
+    let mut own = place.bridge().await;
+    let mut guest = place.bridge().await;
+    let _computer = place.computer(3);
+    guest.linked(3).await;
+    signal(own.pid(), Signal::STOP);
+    let frozen = Instant::now();
+    let told = loop {
+        let answer = guest.call("list-computers", json!({})).await;
+        if answer.is_error {
+            break answer.text;
+        }
+        assert!(frozen.elapsed() < Duration::from_secs(15), "nobody says so");
+        tokio::time::sleep(Duration::from_millis(100)).await;
+    };
+    assert!(
+        told.contains(&format!("process id {}", own.pid())) && told.contains("kill -CONT"),
+        "{told}"
+    );
+    // One that starts now can say so too, and so does the command.
+    let mut late = place.start();
+    late.initialize("2025-11-25").await;
+    let told = late.call("list-computers", json!({})).await;
+    assert!(
+        told.is_error && told.text.contains(&own.pid().to_string()),
+        "{}",
+        told.text
+    );
+    let (status, code) = status(&place).await;
+    assert!(
+        status.contains(&format!("process id {}", own.pid())) && code == 1,
+        "{status}"
+    );
+    signal(own.pid(), Signal::CONT);
+    for bridge in [&mut own, &mut guest, &mut late] {
+        let start = Instant::now();
+        while bridge.call("list-computers", json!({})).await.is_error {
+            assert!(start.elapsed() < PATIENCE, "it never went on");
+            tokio::time::sleep(Duration::from_millis(50)).await;
+        }
+        bridge.linked(3).await;
+        assert_eq!(bridge.lua(3, "return 1").await, "1");
+    }
+}
+
+#[cfg(unix)]
+#[tokio::test]
+async fn a_frozen_guest_keeps_nobody_waiting() {
+    use rustix::process::Signal;
+    let place = Place::new();
+    let mut own = place.bridge().await;
+    let mut frozen = place.bridge().await;
+    let mut guest = place.bridge().await;
+    let _computer = place.computer(3);
+    for bridge in [&mut own, &mut frozen, &mut guest] {
+        bridge.linked(3).await;
+    }
+    let flood = "for i = 1, 200 do print(('x'):rep(1000)) end sleep(0.2) return 'done'";
+    let call = frozen
+        .start_call(
+            "exec-lua",
+            json!({"computerId": 3, "code": flood, "timeoutMs": 60_000}),
+        )
+        .await;
+    signal(frozen.pid(), Signal::STOP);
+    for _ in 0..20 {
+        let start = Instant::now();
+        assert_eq!(guest.lua(3, "return 1").await, "1");
+        assert_eq!(own.lua(3, "return 2").await, "2");
+        assert!(
+            start.elapsed() < Duration::from_secs(5),
+            "{:?}",
+            start.elapsed()
+        );
+    }
+    // The owner lets it go; when it thaws, it comes back, and its call is answered.
+    shared_by(&mut own, 2).await;
+    signal(frozen.pid(), Signal::CONT);
+    let answer = frozen.slow_answer(call).await;
+    assert!(
+        !answer.is_error && answer.text.ends_with("\"done\""),
+        "{:.300}",
+        answer.text
+    );
+    shared_by(&mut own, 3).await;
+}
+
+#[tokio::test]
+async fn a_flood_of_one_client_leaves_the_others_their_turn() {
+    let place = Place::new();
+    let mut own = place.bridge().await;
+    let mut flooding = place.bridge().await;
+    let mut guest = place.bridge().await;
+    // It takes requests one by one, as fast as they come, and notes in which order.
+    let mut computer = RawComputer::link_v2(place.address(), 3).await;
+    for bridge in [&mut own, &mut flooding, &mut guest] {
+        bridge.linked(3).await;
+    }
+    let call = |code: &str| json!({"computerId": 3, "code": code, "timeoutMs": 60_000});
+    let mut flood = Vec::new();
+    for _ in 0..200 {
+        flood.push(flooding.start_call("exec-lua", call("'flood'")).await);
+    }
+    // Its first 32 are on their way to the computer; the rest wait.
+    let mut first = Vec::new();
+    for _ in 0..32 {
+        first.push(computer.request().await);
+    }
+    let of_guest = guest.start_call("exec-lua", call("'guest'")).await;
+    let of_owner = own.start_call("exec-lua", call("'owner'")).await;
+    // Both have to stand in the queue before places become free.
+    tokio::time::sleep(Duration::from_millis(500)).await;
+    let mut order = Vec::new();
+    let answer = json!({"returns": [], "output": "ok"});
+    for request in &first {
+        computer.respond(request, answer.clone()).await;
+    }
+    for _ in 0..170 {
+        let request = computer.request().await;
+        order.push(request["params"]["code"].as_str().unwrap().to_owned());
+        computer.respond(&request, answer.clone()).await;
+    }
+    for code in ["'guest'", "'owner'"] {
+        let at = order.iter().position(|seen| seen == code).unwrap();
+        assert!(at < 4, "{code} had its turn after {at} others");
+    }
+    assert_eq!(guest.answer(of_guest).await.text, "ok");
+    assert_eq!(own.answer(of_owner).await.text, "ok");
+    for id in flood {
+        assert_eq!(flooding.answer(id).await.text, "ok");
+    }
+}
+
+/// What `mcp-bridge status` prints, and its exit code.
+async fn status(place: &Place) -> (String, i32) {
+    let mut command = tokio::process::Command::new(env!("CARGO_BIN_EXE_mcp-bridge"));
+    command
+        .arg("status")
+        .env("CC_LINK_HOST", "127.0.0.1")
+        .env("CC_LINK_PORT", place.port.to_string())
+        .env("MCP_BRIDGE_STATE_DIR", place.state.path())
+        .env("MCP_BRIDGE_CONFIG_DIR", place.state.path());
+    let output = soon("status answers", command.output()).await.unwrap();
+    (
+        String::from_utf8(output.stdout).unwrap(),
+        output.status.code().unwrap(),
+    )
+}
+
+#[tokio::test]
+async fn status_and_health_tell_who_holds_the_port_since_when_and_how_many_share_it() {
+    let place = Place::new();
+    let (none, code) = status(&place).await;
+    assert!(none.contains("no bridge runs") && code == 1, "{none}");
+    let mut own = place.bridge().await;
+    let mut guest = place.bridge().await;
+    shared_by(&mut guest, 2).await;
+    let _computer = RawComputer::link(place.address(), 12, None).await;
+    guest.linked(12).await;
+    let (some, code) = status(&place).await;
+    assert!(
+        some.contains(&format!("process {}", own.pid()))
+            && some.contains("2 bridges share it")
+            && some.contains("1 computer is linked")
+            && code == 0,
+        "{some}"
+    );
+    let health = health(place.address()).await;
+    assert_eq!(health["owner"]["pid"], own.pid());
+    assert_eq!(
+        (&health["bridges"], &health["computers"]),
+        (&json!(2), &json!(1))
+    );
+    assert!(
+        health["owner"]["since"].as_str().unwrap().ends_with('Z'),
+        "{health}"
+    );
+    own.linked(12).await;
+}
+
+#[tokio::test]
+async fn a_stranger_on_the_port_is_named_and_followed_when_it_goes() {
+    let place = Place::new();
+    let stranger = TcpListener::bind(place.address()).unwrap();
+    // It answers HTTP, but knows nothing of bridges.
+    let answering = std::thread::spawn(move || {
+        use std::io::{Read, Write};
+        let until = Instant::now() + PATIENCE;
+        stranger.set_nonblocking(true).unwrap();
+        let mut served = 0;
+        while served < 2 && Instant::now() < until {
+            match stranger.accept() {
+                Ok((mut stream, _)) => {
+                    stream.set_nonblocking(false).unwrap();
+                    let _ = stream.read(&mut [0; 1024]);
+                    let _ =
+                        stream.write_all(b"HTTP/1.1 404 Not Found\r\nContent-Length: 0\r\n\r\n");
+                    served += 1;
+                }
+                Err(_) => std::thread::sleep(Duration::from_millis(5)),
+            }
+        }
+    });
+    let mut bridge = place.start();
+    bridge.initialize("2025-11-25").await;
+    let told = bridge.call("list-computers", json!({})).await;
+    assert!(
+        told.is_error
+            && told.text.contains("another program, no mcp-bridge")
+            && told.text.contains("CC_LINK_PORT"),
+        "{}",
+        told.text
+    );
+    let (status, code) = {
+        // The stranger has served its two connections; nothing of it is left but the port.
+        answering.join().unwrap();
+        status(&place).await
+    };
+    assert!(code == 1, "{status}");
+    // It is gone: the port is tried again.
+    let start = Instant::now();
+    while bridge.call("list-computers", json!({})).await.is_error {
+        assert!(start.elapsed() < PATIENCE, "the port was never taken");
+        tokio::time::sleep(Duration::from_millis(50)).await;
+    }
+    assert_eq!(owner(&mut bridge).await, (u64::from(bridge.pid()), true, 1));
+}
+
+#[tokio::test]
+async fn a_bridge_of_another_user_shares_nothing() {
+    let place = Place::new();
+    let mut own = place.bridge().await;
+    let elsewhere = tempfile::tempdir().unwrap();
+    let mut stranger = place.start_with_state(elsewhere.path());
+    stranger.initialize("2025-11-25").await;
+    let told = stranger.call("list-computers", json!({})).await;
+    assert!(
+        told.is_error && told.text.contains("another user") && told.text.contains("CC_LINK_PORT"),
+        "{}",
+        told.text
+    );
+    assert_eq!(owner(&mut own).await.2, 1);
+}
+
+#[tokio::test]
+async fn who_does_not_know_the_secret_is_told_nothing() {
+    use futures_util::{SinkExt, StreamExt};
+    use tokio_tungstenite::tungstenite::{Message, client::IntoClientRequest};
+    let place = Place::new();
+    let mut own = place.bridge().await;
+    let _computer = RawComputer::link(place.address(), 12, Some("secret base")).await;
+    own.linked(12).await;
+    for (first, second) in [
+        (
+            json!({"type": "guest", "protocol": 1, "version": "1.0.0", "nonce": "n"}),
+            json!({"type": "proof", "proof": "AAAA", "pid": 1, "prefix": "x-"}),
+        ),
+        (
+            json!({"type": "proof", "proof": "AAAA", "pid": 1, "prefix": "x-"}),
+            json!({}),
+        ),
+        (
+            json!({"type": "guest", "protocol": 99, "version": "9.0.0", "nonce": "n"}),
+            json!({}),
+        ),
+        (json!([]), json!(7)),
+    ] {
+        let mut request = format!("ws://{}/", place.address())
+            .into_client_request()
+            .unwrap();
+        request.headers_mut().insert(
+            "Sec-WebSocket-Protocol",
+            "mcp-bridge.guest".parse().unwrap(),
+        );
+        let (mut socket, _) = tokio_tungstenite::connect_async(request).await.unwrap();
+        let mut heard = String::new();
+        let _ = socket.send(Message::Text(first.to_string().into())).await;
+        let _ = socket.send(Message::Text(second.to_string().into())).await;
+        soon("the owner ends it", async {
+            while let Some(Ok(message)) = socket.next().await {
+                heard.push_str(&message.to_string());
+            }
+        })
+        .await;
+        assert!(
+            !heard.contains("secret base") && !heard.contains("welcome"),
+            "{heard}"
+        );
+    }
+    assert_eq!(owner(&mut own).await.2, 1);
+}
+
+#[tokio::test]
+async fn a_guests_request_waits_for_its_place_at_a_version_1_computer() {
+    let place = Place::new();
+    let mut own = place.bridge().await;
+    let mut guest = place.bridge().await;
+    let mut computer = RawComputer::link(place.address(), 12, Some("old")).await;
+    guest.linked(12).await;
+    let call = |code: &str| json!({"computerId": 12, "code": code});
+    for _ in 0..32 {
+        own.start_call("exec-lua", call("'owner'")).await;
+    }
+    let mut first = Vec::new();
+    for _ in 0..32 {
+        first.push(computer.request().await);
+    }
+    // All places are taken until the computer answers, since it never says what it has taken.
+    let waiting = guest.start_call("exec-lua", call("'guest'")).await;
+    tokio::time::sleep(Duration::from_millis(300)).await;
+    let answer = json!({"returns": [], "output": "ok"});
+    computer.respond(&first[0], answer.clone()).await;
+    let request = computer.request().await;
+    assert_eq!(request["params"]["code"], "'guest'");
+    computer.respond(&request, answer).await;
+    assert_eq!(guest.answer(waiting).await.text, "ok");
+}
+
+#[tokio::test]
+async fn a_version_1_computer_serves_all_clients() {
+    let place = Place::new();
+    let mut own = place.bridge().await;
+    let mut guest = place.bridge().await;
+    let mut computer = RawComputer::link(place.address(), 12, Some("old")).await;
+    guest.linked(12).await;
+    for bridge in [&mut guest, &mut own] {
+        let call = bridge
+            .start_call("exec-lua", json!({"computerId": 12, "code": "return 1+1"}))
+            .await;
+        let request = computer.request().await;
+        assert_eq!(request["params"]["code"], "return 1+1");
+        assert!(request.get("boot").is_none() && request.get("computerId").is_none());
+        computer
+            .respond(
+                &request,
+                json!({"returns": [{"type": "number", "value": 2}], "output": "old\n"}),
+            )
+            .await;
+        assert_eq!(bridge.answer(call).await.text, "old\n2");
+    }
+    // An older agent can't be asked again, so what was under way is answered as lost when the owner goes.
+    let call = guest
+        .start_call("exec-lua", json!({"computerId": 12, "code": "return 2"}))
+        .await;
+    computer.request().await;
+    own.kill().await;
+    let answer = guest.answer(call).await;
+    assert!(
+        answer.is_error && answer.text.contains("link-lost"),
+        "{}",
+        answer.text
+    );
+}

@@ -1,0 +1,36 @@
+//! The tests of the whole: the real binary, started and spoken to as its users and peers do, and what holds for any input.
+//!
+//! They are one program, so that the library is linked once and no test waits for the end of another file's.
+
+mod agent;
+mod architecture;
+mod bridges;
+mod chaos;
+mod clients;
+mod commands;
+mod common;
+mod conformance;
+mod conformity;
+mod examples;
+mod http;
+mod http_sessions;
+#[cfg(unix)]
+mod install;
+mod jobs;
+mod link;
+mod long_jobs;
+mod properties;
+mod readme;
+mod sandbox;
+mod simulator;
+mod stdio;
+#[cfg(unix)]
+mod terminal_view;
+mod tool_list;
+mod tools;
+mod upstream;
+mod upstream_bad;
+#[cfg(unix)]
+mod upstream_processes;
+mod upstream_real;
+mod upstream_trust;

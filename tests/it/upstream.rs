@@ -1,0 +1,566 @@
+//! MCP servers of others behind the bridge: their tools, when they run, and calls to them. The servers are
+//! `tests/upstream/server.py`.
+
+use std::{fs, time::Duration};
+
+use crate::common::{
+    bridge::Bridge,
+    servers::{Place, file, list, listed, server, status, upstream_tools, with},
+    soon,
+};
+use serde_json::{Value, json};
+
+// Lists and names.
+
+#[tokio::test]
+async fn tools_of_a_server_are_offered_under_its_name_and_called_by_that() {
+    let place = Place::with_servers(json!({ "test": server("good") }));
+    let mut bridge = place.session().await;
+    listed(&mut bridge, "test__echo").await;
+    let echo = bridge.call("test__echo", json!({"text": "é\n"})).await;
+    assert_eq!((echo.text.as_str(), echo.is_error), ("é\n", false));
+    let failed = bridge.call("test__fail", json!({})).await;
+    assert_eq!((failed.text.as_str(), failed.is_error), ("it failed", true));
+    let refused = bridge.call("test__refuse", json!({})).await;
+    assert_eq!(
+        (refused.text.as_str(), refused.is_error),
+        ("it refuses", true)
+    );
+    let unknown = bridge
+        .request("tools/call", json!({"name": "test__none", "arguments": {}}))
+        .await;
+    assert_eq!(unknown["error"]["code"], -32602, "{unknown}");
+    bridge.leave().await;
+}
+
+#[tokio::test]
+async fn names_and_schemas_that_break_clients_are_mended_or_withheld() {
+    let place = Place::with_servers(json!({ "My Server": server("good") }));
+    let mut bridge = place.session().await;
+    let state = status(&mut bridge, |state| state.contains("connected")).await;
+    assert!(
+        state.contains("withheld: bad-schema: its input schema has `oneOf` at its root"),
+        "{state}"
+    );
+    let tools = list(&mut bridge, "tools are listed", |tools| !tools.is_empty()).await;
+    let dotted = tools
+        .iter()
+        .find(|name| name.contains("__bad_name_"))
+        .unwrap_or_else(|| panic!("{tools:?}"));
+    assert!(dotted.starts_with("My-Server-"), "{dotted}");
+    assert_eq!(bridge.call(dotted, json!({})).await.text, "called bad.name");
+    assert!(
+        !tools.iter().any(|name| name.ends_with("__bad-schema")),
+        "{tools:?}"
+    );
+
+    let listed = bridge.request("tools/list", json!({})).await;
+    for tool in listed["result"]["tools"].as_array().unwrap() {
+        let name = tool["name"].as_str().unwrap();
+        assert!(
+            name.len() <= 47
+                && name
+                    .chars()
+                    .all(|c| c.is_ascii_alphanumeric() || "_-".contains(c)),
+            "{name}"
+        );
+        assert_eq!(tool["inputSchema"]["type"], "object");
+        if name.ends_with("__bad-output") {
+            assert!(tool.get("outputSchema").is_none(), "{tool}");
+        }
+    }
+    let withheld = dotted.replace(&dotted[dotted.find("__").unwrap()..], "__bad-schema");
+    let answer = bridge.call(&withheld, json!({})).await;
+    assert!(
+        answer.is_error && answer.text.contains("is withheld"),
+        "{}",
+        answer.text
+    );
+    bridge.leave().await;
+}
+
+#[tokio::test]
+async fn an_entry_can_offer_some_tools_only_or_be_switched_off() {
+    let place = Place::with_servers(json!({
+        "some": with(server("good"), json!({"tools": ["echo", "pid"]})),
+        "none": with(place_independent(), json!({"enabled": false})),
+    }));
+    let mut bridge = place.session().await;
+    listed(&mut bridge, "some__echo").await;
+    assert_eq!(
+        upstream_tools(&mut bridge).await,
+        ["some__echo", "some__pid"]
+    );
+    let state = status(&mut bridge, |_| true).await;
+    assert!(
+        state.contains("none: disabled; it is switched off in"),
+        "{state}"
+    );
+    bridge.leave().await;
+}
+
+/// A server that would be noticed if it ever ran.
+fn place_independent() -> Value {
+    json!({"command": "no-such-program-anywhere"})
+}
+
+#[tokio::test]
+async fn nothing_is_offered_where_it_is_switched_off_or_nothing_is_configured() {
+    let place = Place::with_servers(json!({ "test": server("good") }));
+    let mut off = place.bridge_with(|command| {
+        command.args(["--upstream", "off"]);
+    });
+    off.initialize("2025-11-25").await;
+    let mut none = Place::new().session().await;
+    for bridge in [&mut off, &mut none] {
+        let tools = bridge.request("tools/list", json!({})).await.to_string();
+        assert!(
+            !tools.contains("test__") && !tools.contains("upstream-status"),
+            "{tools}"
+        );
+    }
+    off.leave().await;
+    none.leave().await;
+}
+
+#[tokio::test]
+async fn prompts_pass_through_under_the_servers_name() {
+    let place = Place::with_servers(json!({ "test": server("good") }));
+    let mut bridge = place.session().await;
+    listed(&mut bridge, "test__echo").await;
+    let prompts = bridge.request("prompts/list", json!({})).await;
+    assert_eq!(prompts["result"]["prompts"][0]["name"], "test__greet");
+    let filled = bridge
+        .request(
+            "prompts/get",
+            json!({"name": "test__greet", "arguments": {"who": "you"}}),
+        )
+        .await;
+    assert_eq!(
+        filled["result"]["messages"][0]["content"]["text"],
+        "Hello, you"
+    );
+    let unknown = bridge
+        .request("prompts/get", json!({"name": "test__none"}))
+        .await;
+    assert_eq!(unknown["error"]["code"], -32602);
+    bridge.leave().await;
+}
+
+/// The parameters of a request of the era without a handshake.
+fn modern(mut params: Value) -> Value {
+    params["_meta"] = json!({
+        "io.modelcontextprotocol/protocolVersion": "2026-07-28",
+        "io.modelcontextprotocol/clientCapabilities": {},
+    });
+    params
+}
+
+/// Waits until a client of that era is offered `test__echo`.
+async fn listed_without_a_handshake(bridge: &mut Bridge) {
+    soon("the tool is listed", async {
+        loop {
+            let listed = bridge.request("tools/list", modern(json!({}))).await;
+            if listed.to_string().contains("test__echo") {
+                return;
+            }
+            tokio::time::sleep(Duration::from_millis(20)).await;
+        }
+    })
+    .await;
+}
+
+#[tokio::test]
+async fn a_client_without_a_handshake_is_served_the_same() {
+    let place = Place::with_servers(json!({ "test": server("good") }));
+    let mut bridge = place.bridge();
+    listed_without_a_handshake(&mut bridge).await;
+    let call = modern(json!({"name": "test__echo", "arguments": {"text": "x"}}));
+    let answer = bridge.request("tools/call", call).await;
+    let expected = json!({"resultType": "complete", "content": [{"type": "text", "text": "x"}]});
+    assert_eq!(answer["result"]["content"], expected["content"]);
+    assert_eq!(
+        answer["result"]["resultType"], expected["resultType"],
+        "{answer}"
+    );
+    bridge.leave().await;
+}
+
+#[tokio::test]
+async fn a_subscription_tells_of_new_prompts_of_a_server() {
+    const CHANGED: &str = "notifications/prompts/list_changed";
+    let place = Place::with_servers(json!({ "test": server("good") }));
+    let mut bridge = place.bridge();
+    listed_without_a_handshake(&mut bridge).await;
+    let filter = json!({"notifications": {"promptsListChanged": true}});
+    let subscription = bridge.ask("subscriptions/listen", modern(filter)).await;
+    bridge
+        .message("the subscription", |message| {
+            message["method"] == "notifications/subscriptions/acknowledged"
+        })
+        .await;
+    let call = modern(json!({"name": "test__teach", "arguments": {"name": "part"}}));
+    bridge.request("tools/call", call).await;
+    let told = bridge
+        .message("the change", |message| message["method"] == CHANGED)
+        .await;
+    assert_eq!(
+        told["params"]["_meta"]["io.modelcontextprotocol/subscriptionId"],
+        json!(subscription)
+    );
+    let prompts = bridge.request("prompts/list", modern(json!({}))).await;
+    assert_eq!(prompts["result"]["prompts"][1]["name"], "test__part");
+    bridge.leave().await;
+}
+
+// When servers run.
+
+#[tokio::test]
+async fn a_server_that_was_listed_before_starts_at_its_first_call() {
+    let place = Place::new();
+    place.write(
+        "config/mcp.json",
+        &json!({"mcpServers": {"test": place.server("good", &["STARTS"])}}),
+    );
+    let mut first = place.session().await;
+    listed(&mut first, "test__echo").await;
+    first.leave().await;
+    assert_eq!(place.lines("starts").len(), 1);
+
+    let mut second = place.session().await;
+    // In the first answer already.
+    assert!(
+        upstream_tools(&mut second)
+            .await
+            .contains(&"test__echo".to_owned())
+    );
+    let state = status(&mut second, |_| true).await;
+    assert!(
+        state.contains("test: stopped") && state.contains("16 tools"),
+        "{state}"
+    );
+    assert_eq!(place.lines("starts").len(), 1);
+    assert_eq!(
+        second.call("test__echo", json!({"text": "x"})).await.text,
+        "x"
+    );
+    assert_eq!(place.lines("starts").len(), 2);
+    second.leave().await;
+}
+
+#[tokio::test]
+async fn a_probe_starts_no_server() {
+    let place = Place::new();
+    place.write(
+        "config/mcp.json",
+        &json!({"mcpServers": {"test": place.server("good", &["STARTS"])}}),
+    );
+    for _ in 0..5 {
+        let mut probe = place.session().await;
+        assert!(upstream_tools(&mut probe).await.is_empty());
+        probe.leave().await;
+    }
+    assert!(place.lines("starts").is_empty());
+}
+
+#[tokio::test]
+async fn an_idle_server_is_stopped_and_keeps_its_tools() {
+    let place = Place::new();
+    let idle = with(
+        place.server("good", &["STARTS"]),
+        json!({"idleTimeoutMs": 300}),
+    );
+    place.write("config/mcp.json", &json!({"mcpServers": {"test": idle}}));
+    let mut bridge = place.session().await;
+    listed(&mut bridge, "test__echo").await;
+    status(&mut bridge, |state| state.contains("test: stopped")).await;
+    assert!(
+        upstream_tools(&mut bridge)
+            .await
+            .contains(&"test__echo".to_owned())
+    );
+    let pid = bridge.call("test__pid", json!({})).await.text;
+    assert_eq!(place.lines("starts").last(), Some(&pid));
+    bridge.leave().await;
+}
+
+#[tokio::test]
+async fn twenty_servers_do_not_keep_a_client_waiting() {
+    let servers: serde_json::Map<_, _> =
+        (0..20).map(|n| (format!("s{n}"), server("mute"))).collect();
+    let many = Place::with_servers(Value::Object(servers));
+    let mut times = Vec::new();
+    for _ in 0..9 {
+        let mut bridge = many.bridge();
+        // Its answer shows that the process runs; what is measured is the answer to `initialize`.
+        bridge.request("ping", json!({})).await;
+        let start = std::time::Instant::now();
+        bridge.initialize("2025-11-25").await;
+        times.push(start.elapsed());
+        bridge.leave().await;
+    }
+    times.sort();
+    assert!(
+        times[times.len() / 2] < Duration::from_millis(10),
+        "{times:?}"
+    );
+}
+
+// Calls.
+
+#[tokio::test]
+async fn progress_comes_in_order_before_the_answer_and_under_the_clients_token() {
+    let place = Place::with_servers(json!({ "test": server("good") }));
+    let mut bridge = place.session().await;
+    listed(&mut bridge, "test__steps").await;
+    let before = bridge.printed().len();
+    let params = json!({"name": "test__steps", "arguments": {"count": 40}, "_meta": {"progressToken": "mine"}});
+    let answer = bridge.request("tools/call", params).await;
+    assert_eq!(answer["result"]["content"][0]["text"], "done");
+    let steps: Vec<Value> = bridge.printed()[before..]
+        .iter()
+        .map(|line| serde_json::from_str(line).unwrap())
+        .take_while(|message: &Value| message["id"] != answer["id"])
+        .filter(|message| message["method"] == "notifications/progress")
+        .map(|message| message["params"].clone())
+        .collect();
+    let expected: Vec<_> = (0..40)
+        .map(|step| json!({"progressToken": "mine", "progress": step as f64, "total": 40.0, "message": format!("step {step}")}))
+        .collect();
+    assert_eq!(steps, expected);
+
+    // Who does not ask for it hears nothing.
+    let before = bridge.printed().len();
+    bridge.call("test__steps", json!({"count": 3})).await;
+    assert!(!bridge.printed()[before..].concat().contains("progress"));
+    bridge.leave().await;
+}
+
+#[tokio::test]
+async fn a_clients_cancel_reaches_the_server_and_frees_its_place() {
+    let place = Place::new();
+    place.write(
+        "config/mcp.json",
+        &json!({"mcpServers": {"test": place.server("good", &["HEARD"])}}),
+    );
+    let mut bridge = place.session().await;
+    listed(&mut bridge, "test__wait").await;
+    let (begun, go) = (place.path("begun"), place.path("never"));
+    let id = bridge
+        .start_call("test__wait", json!({"begun": begun, "go": go}))
+        .await;
+    file(&begun).await;
+    bridge.send(&json!({"jsonrpc": "2.0", "method": "notifications/cancelled", "params": {"requestId": id}})).await;
+    // One at a time: this one could not run otherwise.
+    assert_eq!(
+        bridge
+            .call("test__echo", json!({"text": "next"}))
+            .await
+            .text,
+        "next"
+    );
+    let heard = place.lines("heard");
+    let message = |method: &str| -> Value {
+        let line = heard
+            .iter()
+            .find(|line| line.contains(method))
+            .unwrap_or_else(|| panic!("no {method}: {heard:?}"));
+        serde_json::from_str(line).unwrap()
+    };
+    let call = message("\"wait\"");
+    assert_eq!(
+        message("notifications/cancelled")["params"]["requestId"],
+        call["id"]
+    );
+    assert!(
+        !bridge
+            .printed()
+            .iter()
+            .any(|line| line.contains(&format!("\"id\":{id},")))
+    );
+    bridge.leave().await;
+}
+
+#[tokio::test]
+async fn calls_run_one_at_a_time_unless_the_entry_says_otherwise() {
+    let place = Place::with_servers(json!({
+        "single": server("good"),
+        "many": with(server("good"), json!({"parallel": true})),
+    }));
+    let mut bridge = place.session().await;
+    listed(&mut bridge, "single__wait").await;
+    listed(&mut bridge, "many__wait").await;
+    for (server, second_begins) in [("single", false), ("many", true)] {
+        let mark = |name: &str| place.path(&format!("{server}-{name}"));
+        let arguments = |name: &str| json!({"begun": mark(name), "go": mark("go")});
+        let first = bridge
+            .start_call(&format!("{server}__wait"), arguments("first"))
+            .await;
+        file(&mark("first")).await;
+        let second = bridge
+            .start_call(&format!("{server}__wait"), arguments("second"))
+            .await;
+        if second_begins {
+            file(&mark("second")).await;
+        } else {
+            // Whatever reaches the server at all does so before what is asked of it later by another way.
+            bridge.request("ping", json!({})).await;
+            assert!(!mark("second").exists());
+        }
+        fs::write(mark("go"), "").unwrap();
+        for id in [first, second] {
+            assert_eq!(bridge.answer(id).await.text, "went");
+        }
+    }
+    bridge.leave().await;
+}
+
+#[tokio::test]
+async fn a_call_that_takes_too_long_is_answered_at_its_deadline_and_cancelled() {
+    let place = Place::new();
+    let hasty = with(
+        place.server("good", &["HEARD"]),
+        json!({"callTimeoutMs": 700}),
+    );
+    place.write("config/mcp.json", &json!({"mcpServers": {"test": hasty}}));
+    let mut bridge = place.session().await;
+    listed(&mut bridge, "test__wait").await;
+    let begun = place.path("begun");
+    let answer = bridge
+        .call(
+            "test__wait",
+            json!({"begun": begun, "go": place.path("never")}),
+        )
+        .await;
+    assert!(
+        answer.is_error && answer.text.contains("within 0.7 s"),
+        "{}",
+        answer.text
+    );
+    soon("the server hears of it", async {
+        while !place
+            .lines("heard")
+            .iter()
+            .any(|line| line.contains("notifications/cancelled"))
+        {
+            tokio::time::sleep(Duration::from_millis(10)).await;
+        }
+    })
+    .await;
+    assert_eq!(
+        bridge
+            .call("test__echo", json!({"text": "still"}))
+            .await
+            .text,
+        "still"
+    );
+    bridge.leave().await;
+}
+
+#[tokio::test]
+async fn a_burst_of_changes_is_one_notification_and_the_list_is_right() {
+    let place = Place::with_servers(json!({ "test": server("good") }));
+    let mut bridge = place.session().await;
+    listed(&mut bridge, "test__add").await;
+    let before = bridge.printed().len();
+    bridge.call("test__add", json!({"name": "new-one"})).await;
+    bridge
+        .message("the change", |message| {
+            message["method"] == "notifications/tools/list_changed"
+        })
+        .await;
+    assert!(
+        upstream_tools(&mut bridge)
+            .await
+            .contains(&"test__new-one".to_owned())
+    );
+    assert_eq!(
+        bridge.call("test__new-one", json!({})).await.text,
+        "called new-one"
+    );
+    let count = bridge.printed()[before..]
+        .iter()
+        .filter(|line| line.contains("tools/list_changed"))
+        .count();
+    assert_eq!(count, 1);
+    bridge.leave().await;
+}
+
+#[tokio::test]
+async fn large_answers_pass_and_what_is_too_large_is_said() {
+    let place =
+        Place::with_servers(json!({ "test": with(server("good"), json!({"parallel": true})) }));
+    let mut bridge = place.session().await;
+    listed(&mut bridge, "test__big").await;
+    let big = bridge.call("test__big", json!({"bytes": 5_000_000})).await;
+    assert_eq!((big.text.len(), big.is_error), (5_000_000, false));
+    let bigger = bridge.call("test__big", json!({"bytes": 12_000_000})).await;
+    assert!(
+        bigger.is_error && bigger.text.contains("too-large"),
+        "{}",
+        bigger.text
+    );
+    let long = bridge
+        .call("test__long", json!({"bytes": 17 * 1024 * 1024}))
+        .await;
+    assert!(
+        long.is_error && long.text.contains("16 MiB"),
+        "{}",
+        long.text
+    );
+    assert_eq!(
+        bridge
+            .call("test__echo", json!({"text": "still"}))
+            .await
+            .text,
+        "still"
+    );
+    bridge.leave().await;
+}
+
+#[tokio::test]
+async fn what_a_server_asks_of_its_client_is_refused_cleanly() {
+    let place = Place::with_servers(json!({ "test": server("good") }));
+    let mut bridge = place.session().await;
+    listed(&mut bridge, "test__roots").await;
+    let answer = bridge.call("test__roots", json!({})).await.text;
+    assert!(answer.contains("-32601"), "{answer}");
+    bridge.leave().await;
+}
+
+#[tokio::test]
+async fn a_servers_environment_is_its_entrys_without_the_bridges_secrets() {
+    let entry = with(
+        server("good"),
+        json!({"env": {"MINE": "${GIVEN} and ${NONE:-x}"}}),
+    );
+    let place = Place::with_servers(json!({
+        "test": entry,
+        "lacking": with(server("good"), json!({"env": {"MINE": "${MISSING_TOKEN}"}})),
+    }));
+    let mut bridge = place.bridge_with(|command| {
+        command
+            .env("GIVEN", "a")
+            .env("CC_LINK_TOKEN", "secret")
+            .env_remove("MISSING_TOKEN");
+    });
+    bridge.initialize("2025-11-25").await;
+    listed(&mut bridge, "test__variable").await;
+    for (name, value) in [
+        ("MINE", "a and x"),
+        ("CC_LINK_TOKEN", "None"),
+        ("MCP_BRIDGE_STATE_DIR", "None"),
+    ] {
+        assert_eq!(
+            bridge
+                .call("test__variable", json!({"name": name}))
+                .await
+                .text,
+            value,
+            "{name}"
+        );
+    }
+    let state = status(&mut bridge, |state| state.contains("lacking: failed")).await;
+    assert!(state.contains("MISSING_TOKEN"), "{state}");
+    bridge.leave().await;
+}

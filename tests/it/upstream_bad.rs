@@ -1,0 +1,187 @@
+//! Bad MCP servers behind the bridge: those that die, keep silent, flood or print rubbish. They are
+//! `tests/upstream/server.py`, as bad as each test needs it.
+
+use std::{fs, time::Duration};
+
+use crate::common::{
+    bridge::Bridge,
+    servers::{Place, listed, server, status, upstream_tools, with},
+    soon,
+};
+use serde_json::{Value, json};
+
+/// A bad server, and a good one beside it, which must notice nothing.
+async fn beside_a_good_one(bad: Value) -> (Place, Bridge) {
+    let place = Place::with_servers(json!({ "bad": bad, "good": server("good") }));
+    let mut bridge = place.session().await;
+    listed(&mut bridge, "good__echo").await;
+    (place, bridge)
+}
+
+async fn good_still_works(mut bridge: Bridge) {
+    assert_eq!(
+        bridge
+            .call("good__echo", json!({"text": "here"}))
+            .await
+            .text,
+        "here"
+    );
+    bridge.leave().await;
+}
+
+#[tokio::test]
+async fn a_server_that_dies_in_mid_call_is_answered_for_once_and_started_again() {
+    let (_place, mut bridge) = beside_a_good_one(server("good")).await;
+    listed(&mut bridge, "bad__die").await;
+    let pid = bridge.call("bad__pid", json!({})).await.text;
+    let id = bridge.start_call("bad__die", json!({})).await;
+    let answer = bridge.answer(id).await;
+    assert!(answer.is_error, "{}", answer.text);
+    for part in [
+        "The server `bad` ended (exit code 3)",
+        "unknown",
+        "these are my last words",
+    ] {
+        assert!(answer.text.contains(part), "no `{part}` in {}", answer.text);
+    }
+    let again = bridge.call("bad__pid", json!({})).await;
+    assert!(!again.is_error && again.text != pid, "{}", again.text);
+    let mark = format!("\"id\":{id},");
+    assert_eq!(
+        bridge
+            .printed()
+            .iter()
+            .filter(|line| line.contains(&mark))
+            .count(),
+        1
+    );
+    good_still_works(bridge).await;
+}
+
+#[tokio::test]
+async fn a_server_that_never_answers_initialize_is_failed_at_its_deadline() {
+    let (_place, mut bridge) =
+        beside_a_good_one(with(server("mute"), json!({"startTimeoutMs": 500}))).await;
+    let state = status(&mut bridge, |state| state.contains("bad: failed")).await;
+    assert!(
+        state.contains("did not answer `initialize`") && state.contains("0.5 s"),
+        "{state}"
+    );
+    assert!(
+        upstream_tools(&mut bridge)
+            .await
+            .iter()
+            .all(|name| name.starts_with("good__"))
+    );
+    good_still_works(bridge).await;
+}
+
+#[tokio::test]
+async fn a_server_that_dies_at_its_start_is_failed_with_its_last_words_and_tried_again_ever_later()
+{
+    let place = Place::new();
+    place.write(
+        "config/mcp.json",
+        &json!({"mcpServers": {"bad": place.server("dies", &["STARTS"])}}),
+    );
+    let mut bridge = place.session().await;
+    let state = status(&mut bridge, |state| {
+        state.contains("bad: failed") && state.contains("started again in 4 s")
+    })
+    .await;
+    assert!(
+        state.contains("ended before it answered `initialize` (exit code 7)"),
+        "{state}"
+    );
+    assert!(state.contains("stderr: I can't go on"), "{state}");
+    assert_eq!(place.lines("starts").len(), 3);
+    bridge.leave().await;
+}
+
+#[tokio::test]
+async fn a_server_that_stopped_working_loses_its_tools_and_a_call_says_why() {
+    let place = Place::new();
+    let program = place.path("server");
+    fs::copy(
+        concat!(env!("CARGO_MANIFEST_DIR"), "/tests/upstream/server.py"),
+        &program,
+    )
+    .unwrap();
+    let entry = json!({"command": crate::common::servers::PYTHON, "args": [program]});
+    place.write("config/mcp.json", &json!({"mcpServers": {"test": entry}}));
+    let mut bridge = place.session().await;
+    listed(&mut bridge, "test__die").await;
+    fs::write(&program, "import sys\nsys.exit('broken now')").unwrap();
+    bridge.call("test__die", json!({})).await;
+    // It was there a moment ago.
+    assert!(
+        upstream_tools(&mut bridge)
+            .await
+            .contains(&"test__echo".to_owned())
+    );
+    soon("its tools are gone", async {
+        while !upstream_tools(&mut bridge).await.is_empty() {
+            tokio::time::sleep(Duration::from_millis(20)).await;
+        }
+    })
+    .await;
+    let answer = bridge.call("test__echo", json!({"text": "x"})).await;
+    assert!(
+        answer.is_error && answer.text.contains("broken now"),
+        "{}",
+        answer.text
+    );
+    assert!(
+        answer.text.contains("mcp-bridge upstream restart test"),
+        "{}",
+        answer.text
+    );
+    bridge.leave().await;
+}
+
+#[tokio::test]
+async fn a_program_that_is_not_there_is_said_with_where_it_was_looked_for() {
+    let (_place, mut bridge) =
+        beside_a_good_one(json!({"command": "no-such-program-anywhere"})).await;
+    let state = status(&mut bridge, |state| state.contains("bad: failed")).await;
+    assert!(
+        state.contains("`no-such-program-anywhere` can't be started"),
+        "{state}"
+    );
+    good_still_works(bridge).await;
+}
+
+#[tokio::test]
+async fn a_server_that_floods_standard_error_works_all_the_same() {
+    let (place, mut bridge) = beside_a_good_one(server("floods")).await;
+    listed(&mut bridge, "bad__flood").await;
+    assert_eq!(
+        bridge
+            .call("bad__flood", json!({"lines": 300_000}))
+            .await
+            .text,
+        "flooded"
+    );
+    let log: u64 = fs::read_dir(place.path("state/logs"))
+        .unwrap()
+        .map(|entry| entry.unwrap().metadata().unwrap().len())
+        .sum();
+    assert!(log < 200_000, "the log has {log} bytes");
+    good_still_works(bridge).await;
+}
+
+#[tokio::test]
+async fn a_server_that_prints_rubbish_works_all_the_same_and_it_is_told() {
+    let (_place, mut bridge) = beside_a_good_one(server("rubbish")).await;
+    listed(&mut bridge, "bad__echo").await;
+    assert_eq!(
+        bridge.call("bad__echo", json!({"text": "x"})).await.text,
+        "x"
+    );
+    let state = status(&mut bridge, |_| true).await;
+    assert!(
+        state.contains("lines that are no messages, the last: DEBUG: got a line"),
+        "{state}"
+    );
+    good_still_works(bridge).await;
+}
