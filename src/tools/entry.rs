@@ -1,6 +1,9 @@
 //! A tool made of a manifest's entry: its arguments are checked, its handler runs, and what that returns is shown.
 
-use std::sync::{Arc, OnceLock};
+use std::{
+    collections::BTreeMap,
+    sync::{Arc, OnceLock},
+};
 
 use futures_util::{FutureExt, future::BoxFuture};
 use rmcp::model::{CallToolResult, JsonObject, Tool as Definition};
@@ -10,7 +13,7 @@ use super::{
     Context, Tool,
     content::{self, tool_result},
     failure,
-    manifest::{Place, ToolSpec},
+    manifest::{RunsOn, ToolSpec},
     validation::{self, Validator},
     value_of,
 };
@@ -20,6 +23,9 @@ pub trait Handler: Send + Sync {
     /// Runs. Its arguments fit the tool's schema, unless it is written in Rust and checks them itself.
     fn run<'a>(&'a self, context: Context<'a>, arguments: JsonObject) -> BoxFuture<'a, Handled>;
 }
+
+/// The handlers that are written in Rust, by the names that entries call them by.
+pub type Natives = BTreeMap<&'static str, Arc<dyn Handler>>;
 
 /// What a handler came to.
 pub enum Handled {
@@ -65,14 +71,14 @@ impl EntryTool {
 
     async fn handled(&self, context: Context<'_>, mut arguments: JsonObject) -> Handled {
         // What is written in Rust reads its arguments into types, and says the same of those that do not fit.
-        if let Place::Native(_) = self.spec.place {
+        if let RunsOn::Bridge(_) = self.spec.runs_on {
             return self.handler.run(context, arguments).await;
         }
         let schema = &self.spec.definition.input_schema;
         validation::without_nulls(schema, &mut arguments);
         let validator = self.input.get_or_init(|| Validator::new(schema));
         let arguments = Value::Object(arguments);
-        // The lint has made one of this schema before.
+        // The lint, or the test of our own, has made one of this schema before.
         if let Ok(validator) = validator
             && let Err(problem) = validator.check(&arguments)
         {
@@ -90,7 +96,7 @@ impl EntryTool {
             return result;
         };
         // What is written in Rust is held to its schema by tests.
-        if result.is_error == Some(true) || matches!(self.spec.place, Place::Native(_)) {
+        if result.is_error == Some(true) || matches!(self.spec.runs_on, RunsOn::Bridge(_)) {
             return result;
         }
         let validator = self.output.get_or_init(|| Validator::new(schema));
@@ -102,7 +108,7 @@ impl EntryTool {
             ));
         };
         let Ok(validator) = validator else {
-            // The lint has made one of this schema before.
+            // As with the arguments' schema.
             return result;
         };
         match validator.check(structured) {

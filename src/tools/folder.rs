@@ -7,18 +7,15 @@ use std::{
     hash::{DefaultHasher, Hasher},
     io,
     path::{Path, PathBuf},
-    sync::Arc,
     time::{Duration, SystemTime},
 };
 
 use mlua::{Lua, LuaOptions, StdLib, chunk::ChunkMode};
 
 use super::{
-    Offer, Tool, files,
-    kit::{From, Kit},
-    manifest::{self, Entry, Handler, Place, Problem, Text, What},
-    prompt::Prompt,
-    resource::Resource,
+    Offer, files,
+    kit::{Author, Item, Kit},
+    manifest::{self, Entry, Handler, Problem},
 };
 
 /// Larger files are not read, in bytes.
@@ -62,13 +59,6 @@ pub struct Look {
 struct Made {
     entry: Entry,
     item: Item,
-}
-
-#[derive(Clone)]
-enum Item {
-    Tool(Arc<dyn Tool>),
-    Prompt(Arc<Prompt>),
-    Resource(Arc<Resource>),
 }
 
 impl Folders {
@@ -180,7 +170,10 @@ impl Folders {
             }
             match known {
                 Some(known) if known.entry == entry => all.push(known),
-                known => match self.make(file, &entry) {
+                known => match self
+                    .kit
+                    .make(&entry.what, Author::User, origin(file, &entry))
+                {
                     Ok(item) => all.push(Made { entry, item }),
                     Err(reason) => {
                         look.problems.push(problem(file, Some(entry.line), reason));
@@ -229,18 +222,7 @@ impl Folders {
         has_last: bool,
         look: &mut Look,
     ) -> Result<bool, Problem> {
-        let handler = match &mut entry.what {
-            What::Tool(tool) => match &mut tool.place {
-                Place::Host(handler) | Place::Computer(handler) => Some(handler),
-                Place::Native(_) => None,
-            },
-            What::Prompt(prompt) => prompt.handler.as_mut(),
-            What::Resource(resource) => match &mut resource.text {
-                Text::Handler(handler) => Some(handler),
-                Text::Fixed(_) | Text::Bytes(_) => None,
-            },
-        };
-        let Some(handler) = handler else {
+        let Some(handler) = entry.what.handler_mut() else {
             return Ok(true);
         };
         let file = path_of(manifest, handler);
@@ -258,17 +240,6 @@ impl Folders {
         check_lua(&text, &handler.file).map_err(|(line, reason)| problem(&file, line, reason))?;
         handler.source = Some(text.into());
         Ok(true)
-    }
-
-    fn make(&self, file: &Path, entry: &Entry) -> Result<Item, String> {
-        Ok(match &entry.what {
-            What::Tool(spec) => {
-                let origin = format!("{}:{}", file.display(), entry.line);
-                Item::Tool(self.kit.tool(spec.clone(), From::User, origin, |_| None)?)
-            }
-            What::Prompt(spec) => Item::Prompt(self.kit.prompt(spec.clone())?),
-            What::Resource(spec) => Item::Resource(self.kit.resource(spec.clone())?),
-        })
     }
 
     /// Everything that was made, without what clashes with something before it.
@@ -289,7 +260,7 @@ impl Folders {
                     Item::Prompt(prompt) => ("prompt", prompt.definition.name.clone()),
                     Item::Resource(resource) => ("resource", resource.uri().to_owned()),
                 };
-                let place = format!("{}:{}", file.display(), entry.line);
+                let place = origin(&file, &entry);
                 if let Some(other) = taken.get(&(kind, name.clone())) {
                     problems.push(problem(
                         &file,
@@ -302,11 +273,7 @@ impl Folders {
                     continue;
                 }
                 taken.insert((kind, name), place);
-                match item {
-                    Item::Tool(tool) => offer.tools.push(tool),
-                    Item::Prompt(prompt) => offer.prompts.push(prompt),
-                    Item::Resource(resource) => offer.resources.push(resource),
-                }
+                item.add_to(&mut offer);
             }
         }
         offer
@@ -319,6 +286,11 @@ fn problem(file: &Path, line: Option<usize>, reason: String) -> Problem {
         line,
         reason,
     }
+}
+
+/// Where an entry stands, in words.
+fn origin(file: &Path, entry: &Entry) -> String {
+    format!("{}:{}", file.display(), entry.line)
 }
 
 fn path_of(manifest: &Path, handler: &Handler) -> PathBuf {

@@ -3,12 +3,12 @@
 use std::sync::Arc;
 
 use super::{
-    Tool,
+    Offer, Tool,
     computer::Couriers,
-    entry::{EntryTool, Handler},
+    entry::{EntryTool, Handler, Natives},
     handlers::{OnComputer, OnHost},
     host::{Code, HostHandler, Workers},
-    manifest::{self, Place, PromptSpec, ResourceSpec, Text, ToolSpec},
+    manifest::{self, PromptSpec, ResourceSpec, RunsOn, Text, ToolSpec, What},
     prompt::Prompt,
     resource::Resource,
 };
@@ -22,21 +22,45 @@ pub struct Kit {
     pub couriers: Arc<Couriers>,
 }
 
-/// Whose tool it is.
-#[derive(Debug, Clone, Copy, PartialEq, Eq)]
-pub enum From {
-    /// Part of the product.
-    Product,
-    /// A user's own.
+/// The only one of the product's own sets that is listed when no sets were chosen: the others are more than a client
+/// should pay for.
+const LISTED_SET: &str = "core";
+
+/// The set of a user's tools whose entries name none.
+const USERS_SET: &str = "custom";
+
+/// Whose an entry is.
+#[derive(Clone, Copy)]
+pub enum Author<'a> {
+    /// The product's own.
+    Product {
+        /// The set of a tool whose entry names none.
+        set: &'a str,
+        /// The handlers that it may name.
+        natives: &'a Natives,
+    },
+    /// A user's.
     User,
 }
 
-impl From {
-    /// The set of a tool whose entry names none.
-    fn set(self) -> &'static str {
+/// What an entry was made into.
+#[derive(Clone)]
+pub enum Item {
+    /// A tool.
+    Tool(Arc<dyn Tool>),
+    /// A prompt.
+    Prompt(Arc<Prompt>),
+    /// A resource.
+    Resource(Arc<Resource>),
+}
+
+impl Item {
+    /// Adds it to what a source offers.
+    pub fn add_to(self, offer: &mut Offer) {
         match self {
-            Self::Product => "core",
-            Self::User => "custom",
+            Self::Tool(tool) => offer.tools.push(tool),
+            Self::Prompt(prompt) => offer.prompts.push(prompt),
+            Self::Resource(resource) => offer.resources.push(resource),
         }
     }
 }
@@ -57,45 +81,53 @@ impl Kit {
         }
     }
 
-    /// A tool from `origin`. `native` stands behind an entry that names what is written in Rust.
+    /// Makes an entry of `origin`, whose Lua was read, into what it is.
     ///
     /// # Errors
     /// There is nothing behind the entry.
-    pub fn tool(
+    pub fn make(&self, what: &What, author: Author<'_>, origin: String) -> Result<Item, String> {
+        Ok(match what {
+            What::Tool(spec) => Item::Tool(self.tool(spec.clone(), author, origin)?),
+            What::Prompt(spec) => Item::Prompt(self.prompt(spec.clone())?),
+            What::Resource(spec) => Item::Resource(self.resource(spec.clone())?),
+        })
+    }
+
+    fn tool(
         &self,
         spec: ToolSpec,
-        from: From,
+        author: Author<'_>,
         origin: String,
-        native: impl FnOnce(&str) -> Option<Arc<dyn Handler>>,
     ) -> Result<Arc<dyn Tool>, String> {
-        let handler: Arc<dyn Handler> = match &spec.place {
-            Place::Host(handler) => Arc::new(OnHost {
+        let handler: Arc<dyn Handler> = match &spec.runs_on {
+            RunsOn::Host(handler) => Arc::new(OnHost {
                 code: code_of(handler)?,
                 time: spec.time,
                 host: self.host.clone(),
             }),
-            Place::Computer(handler) => Arc::new(OnComputer {
+            RunsOn::Computer(handler) => Arc::new(OnComputer {
                 code: code_of(handler)?,
                 time: spec.time,
                 couriers: self.couriers.clone(),
             }),
-            Place::Native(name) => {
-                native(name).ok_or_else(|| format!("there is no native handler `{name}`"))?
+            RunsOn::Bridge(name) => match author {
+                Author::Product { natives, .. } => natives.get(name.as_str()).cloned(),
+                Author::User => None,
             }
+            .ok_or_else(|| format!("there is no native handler `{name}`"))?,
         };
-        let set = spec.set.clone().unwrap_or_else(|| from.set().to_owned());
-        // A person who adds a tool wants it; the product's own sets are more than a client should pay for.
-        let is_listed = from == From::User || set == From::Product.set();
+        let set = spec.set.clone().unwrap_or_else(|| match author {
+            Author::Product { set, .. } => set.to_owned(),
+            Author::User => USERS_SET.to_owned(),
+        });
+        // A person who adds a tool wants it.
+        let is_listed = matches!(author, Author::User) || set == LISTED_SET;
         Ok(Arc::new(EntryTool::new(
             spec, set, is_listed, origin, handler,
         )))
     }
 
-    /// A prompt.
-    ///
-    /// # Errors
-    /// Its handler was not read.
-    pub fn prompt(&self, spec: PromptSpec) -> Result<Arc<Prompt>, String> {
+    fn prompt(&self, spec: PromptSpec) -> Result<Arc<Prompt>, String> {
         let handler = match &spec.handler {
             Some(handler) => Some((code_of(handler)?, self.host.clone())),
             None => None,
@@ -103,11 +135,7 @@ impl Kit {
         Ok(Arc::new(Prompt::new(spec, handler)))
     }
 
-    /// A resource.
-    ///
-    /// # Errors
-    /// Its handler was not read.
-    pub fn resource(&self, spec: ResourceSpec) -> Result<Arc<Resource>, String> {
+    fn resource(&self, spec: ResourceSpec) -> Result<Arc<Resource>, String> {
         let handler = match &spec.text {
             Text::Handler(handler) => Some((code_of(handler)?, self.host.clone())),
             Text::Fixed(_) | Text::Bytes(_) => None,

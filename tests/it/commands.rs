@@ -323,7 +323,7 @@ fn what_is_wrong_with_tools_is_told_with_file_line_and_reason() {
         (
             "_index.yaml",
             10,
-            "the tool list-jobs is defined twice: here and in mcp-bridge's own lua/tools/_index.yaml:",
+            "the tool list-jobs is defined twice: here and in mcp-bridge's own lua/tools/core/_index.yaml:",
         ),
         (
             "_index.yaml",

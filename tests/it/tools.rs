@@ -1,15 +1,26 @@
 //! Tools as a user writes them: manifests and Lua handlers in folders, run through the real binary.
 
-use std::time::{Duration, Instant};
+use std::{
+    path::PathBuf,
+    time::{Duration, Instant},
+};
 
 use crate::common::{
     bridge::Bridge,
     computer, soon,
     tools::{Tools, manifest, of_repository},
 };
+use futures_util::{FutureExt, future::BoxFuture};
+use include_dir::{Dir, DirEntry, File};
 use mcp_bridge::{
+    computers::Fleet,
     link::agent,
+    settings::{Config, Flags},
     simulator::{Computer, ComputerOptions, Kind},
+    tools::{
+        Catalogue, Context, Level, Listener, Step, builtin, catalogue::fixed, host::Workers,
+        kit::Kit, policy::Policy, text_of,
+    },
 };
 use serde_json::{Value, json};
 use tokio::runtime::Handle;
@@ -1180,4 +1191,102 @@ entries:
         .await;
     assert_eq!(template["error"]["code"], -32602);
     bridge.leave().await;
+}
+
+/// What a new folder of `lua/tools/` could be: one set, a tool for each place where Lua runs.
+const NEW_SET: Dir<'static> = Dir::new(
+    "",
+    &[DirEntry::Dir(Dir::new(
+        "greetings",
+        &[
+            DirEntry::File(File::new("greetings/_index.yaml", GREETINGS.as_bytes())),
+            DirEntry::File(File::new(
+                "greetings/greet.lua",
+                b"return { here = function(arguments) return 'Hello, ' .. arguments.name end,\n\
+                  there = function(arguments) return 'Good day, ' .. arguments.name end }",
+            )),
+        ],
+    ))],
+);
+
+const GREETINGS: &str = "
+entries:
+  - name: here
+    kind: function.lua
+    source: file://greet.lua
+    method: here
+    meta:
+      mcp.tool: true
+      mcp.name: greet
+      mcp.inputSchema: &name { properties: { name: { type: string } }, required: [name] }
+  - name: there
+    kind: computer.lua
+    source: file://greet.lua
+    method: there
+    meta: { mcp.tool: true, mcp.name: greet_from_computer, mcp.inputSchema: *name }
+  - name: nowhere
+    kind: computer.lua
+    source: file://forgotten.lua
+    meta: { mcp.tool: true, mcp.name: forgotten }
+";
+
+/// A client that is told nothing.
+struct Nobody;
+
+impl Listener for Nobody {
+    fn listens(&self) -> bool {
+        false
+    }
+
+    fn tell(&self, _: Step) -> BoxFuture<'_, ()> {
+        std::future::ready(()).boxed()
+    }
+
+    fn log(&self, _: Level, _: &str, _: String) -> BoxFuture<'_, ()> {
+        std::future::ready(()).boxed()
+    }
+}
+
+#[tokio::test]
+async fn a_built_in_set_with_lua_handlers_needs_its_files_alone() {
+    let file = "link_host = '127.0.0.1'\nlink_port = 0";
+    let config =
+        Config::resolve(&Flags::default(), |_| None, "config.toml".as_ref(), file).unwrap();
+    let kit = Kit::new(Workers::of(PathBuf::from(env!("CARGO_BIN_EXE_mcp-bridge"))));
+    let (offer, problems) = builtin::offer_of(&NEW_SET, &kit, config.probe_timeout);
+    let problems: Vec<_> = problems.iter().map(ToString::to_string).collect();
+    assert_eq!(
+        problems,
+        [
+            "mcp-bridge's own lua/tools/greetings/_index.yaml:16: forgotten.lua is not there, or is no UTF-8 text"
+        ]
+    );
+    let fleet = Fleet::start(&config.link, None);
+    fleet.want();
+    let port = soon("the link port opens", fleet.port()).await;
+    let linked = computer::Computer::link(port.owner.unwrap().address, 12, None).await;
+    let agent = linked.serve(computer::version_1_agent(12, "x"));
+    let catalogue = Catalogue::start(vec![fixed(offer.clone())], Policy::default());
+    let context = Context {
+        fleet: &fleet,
+        catalogue: &catalogue,
+        listener: &Nobody,
+        depth: 0,
+    };
+    let call = async |number: usize, arguments: Value| {
+        let tool = &offer.tools[number];
+        assert_eq!((tool.set(), tool.is_listed()), ("greetings", false));
+        let arguments = arguments.as_object().unwrap().clone();
+        text_of(&soon("an answer", tool.call(context, arguments)).await)
+    };
+    assert_eq!(call(0, json!({"name": "Ada"})).await, "Hello, Ada");
+    assert_eq!(call(0, json!({})).await, "`name` is missing.");
+    let on_it = json!({"computerId": 12, "name": "Ada"});
+    assert_eq!(call(1, on_it).await, "Good day, Ada");
+    let elsewhere = call(1, json!({"computerId": 13, "name": "Ada"})).await;
+    assert!(
+        elsewhere.contains("Computer 13 is not linked."),
+        "{elsewhere}"
+    );
+    agent.abort();
 }

@@ -19,7 +19,7 @@ use std::{
 
 pub use prompt::{Message, Parent, PromptSpec};
 pub use resource::{ResourceSpec, Shown, Text};
-pub use tool::{Place, ToolSpec};
+pub use tool::{RunsOn, ToolSpec};
 
 use fields::Fields;
 use wrong::Wrong;
@@ -79,6 +79,23 @@ pub enum What {
     Resource(ResourceSpec),
 }
 
+impl What {
+    /// The Lua behind it, whose source the manifest does not have; none if there is no Lua.
+    pub fn handler_mut(&mut self) -> Option<&mut Handler> {
+        match self {
+            Self::Tool(tool) => match &mut tool.runs_on {
+                RunsOn::Host(handler) | RunsOn::Computer(handler) => Some(handler),
+                RunsOn::Bridge(_) => None,
+            },
+            Self::Prompt(prompt) => prompt.handler.as_mut(),
+            Self::Resource(resource) => match &mut resource.text {
+                Text::Handler(handler) => Some(handler),
+                Text::Fixed(_) | Text::Bytes(_) => None,
+            },
+        }
+    }
+}
+
 /// The Lua behind an entry.
 #[derive(Debug, Clone, PartialEq, Eq)]
 pub struct Handler {
@@ -115,7 +132,8 @@ impl Kind {
     }
 }
 
-/// Reads a manifest. `is_built_in`: it is part of the product, and may name what is written in Rust.
+/// Reads a manifest. `is_built_in`: it is part of the product, may name what is written in Rust, and is held by a test to
+/// what clients take.
 ///
 /// # Errors
 /// Nothing of it can be read.
@@ -169,7 +187,7 @@ fn entry(node: &tree::Node, is_built_in: bool) -> Result<Option<Entry>, Wrong> {
     let what = match kind {
         Kind::Resource => resource::read(&fields, &meta)?.map(What::Resource),
         _ if is_prompt => Some(What::Prompt(prompt::read(&fields, &meta)?)),
-        _ if is_tool => Some(What::Tool(tool::read(&fields, &meta, kind)?)),
+        _ if is_tool => Some(What::Tool(tool::read(&fields, &meta, kind, is_built_in)?)),
         _ => None,
     };
     Ok(what.map(|what| Entry {

@@ -14,15 +14,15 @@ const DEFAULT_TIMEOUT_MS: u64 = 20_000;
 /// The longest a tool may take, in milliseconds.
 const MAX_TIMEOUT_MS: u64 = 600_000;
 
-/// Where a tool's handler runs.
+/// What a tool's handler runs on.
 #[derive(Debug, Clone, PartialEq, Eq)]
-pub enum Place {
-    /// On the host.
+pub enum RunsOn {
+    /// The host, in a process beside the bridge.
     Host(Handler),
-    /// On a computer in the game.
+    /// A computer in the game.
     Computer(Handler),
-    /// In the bridge itself, under this name: only for the product's own tools.
-    Native(String),
+    /// The bridge itself: this one of the handlers that are written in Rust, which only the product's own tools name.
+    Bridge(String),
 }
 
 /// A tool.
@@ -34,17 +34,22 @@ pub struct ToolSpec {
     pub set: Option<String>,
     /// How long a call may take.
     pub time: Duration,
-    /// Where its handler runs.
-    pub place: Place,
+    /// What its handler runs on.
+    pub runs_on: RunsOn,
 }
 
 /// Reads it.
-pub fn read(fields: &Fields<'_>, meta: &Fields<'_>, kind: Kind) -> Result<ToolSpec, Wrong> {
+pub fn read(
+    fields: &Fields<'_>,
+    meta: &Fields<'_>,
+    kind: Kind,
+    is_built_in: bool,
+) -> Result<ToolSpec, Wrong> {
     let Some(name) = meta.text("mcp.name")? else {
         return Err(meta.wrong("a tool needs `mcp.name`, which clients call it by"));
     };
-    let place = match (kind, handler(fields)?) {
-        (Kind::Native, _) => Place::Native(
+    let runs_on = match (kind, handler(fields)?) {
+        (Kind::Native, _) => RunsOn::Bridge(
             fields
                 .text("method")?
                 .ok_or_else(|| fields.wrong("a native tool needs `method`"))?,
@@ -54,12 +59,12 @@ pub fn read(fields: &Fields<'_>, meta: &Fields<'_>, kind: Kind) -> Result<ToolSp
                 "the tool {name} needs `source`, the file of its handler, such as file://{name}.lua"
             )));
         }
-        (Kind::Computer, Some(handler)) => Place::Computer(handler),
-        (_, Some(handler)) => Place::Host(handler),
+        (Kind::Computer, Some(handler)) => RunsOn::Computer(handler),
+        (_, Some(handler)) => RunsOn::Host(handler),
     };
     let mut schema = schema(meta, "mcp.inputSchema")?.unwrap_or_default();
     lint::complete(&mut schema);
-    if matches!(place, Place::Computer(_)) {
+    if matches!(runs_on, RunsOn::Computer(_)) {
         add_computer(&mut schema).map_err(|reason| Wrong {
             line: meta.line_of("mcp.inputSchema"),
             reason,
@@ -76,9 +81,9 @@ pub fn read(fields: &Fields<'_>, meta: &Fields<'_>, kind: Kind) -> Result<ToolSp
         definition = definition.with_raw_output_schema(Arc::new(output));
     }
     // A test holds the product's own against the lint, which takes longer than all else here.
-    let problems = match place {
-        Place::Native(_) => Vec::new(),
-        Place::Host(_) | Place::Computer(_) => lint::check(&definition),
+    let problems = match is_built_in {
+        true => Vec::new(),
+        false => lint::check(&definition),
     };
     if !problems.is_empty() {
         let key = meta.first(&["mcp.inputSchema"]).unwrap_or("mcp.name");
@@ -92,7 +97,7 @@ pub fn read(fields: &Fields<'_>, meta: &Fields<'_>, kind: Kind) -> Result<ToolSp
         definition,
         set: meta.text("mcp.toolset")?,
         time: Duration::from_millis(timeout.unwrap_or(DEFAULT_TIMEOUT_MS)),
-        place,
+        runs_on,
     })
 }
 
