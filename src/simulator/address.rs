@@ -176,7 +176,7 @@ mod tests {
     }
 
     #[test]
-    fn the_private_rule_covers_what_the_facts_sheet_lists() {
+    fn the_private_rule_covers_all_private_addresses() {
         for private in [
             "127.0.0.1",
             "10.1.2.3",

@@ -270,7 +270,7 @@ mod tests {
         }
     }
 
-    /// CC-FACTS §3: the queue holds 256; the newest are dropped.
+    /// README.md, "Events and time": the queue holds 256; the newest are dropped.
     #[test]
     fn the_257th_event_is_dropped() {
         let events = Events::new(Clock::new(1.0));
@@ -284,7 +284,7 @@ mod tests {
         }
     }
 
-    /// CC-FACTS §3: timers are whole ticks.
+    /// README.md, "Events and time": timers are whole ticks.
     #[test]
     fn a_timer_fires_at_a_whole_tick() {
         let events = Events::new(Clock::new(100.0));
@@ -296,7 +296,7 @@ mod tests {
         assert!(events.clock(Clock::tick) >= before + 2);
     }
 
-    /// CC-FACTS §3: `sleep(0)` takes a tick.
+    /// README.md, "Events and time": `sleep(0)` takes a tick.
     #[test]
     fn a_timer_of_no_time_fires_at_the_next_tick_and_not_at_once() {
         let events = Events::new(Clock::new(1.0));
@@ -319,7 +319,7 @@ mod tests {
         assert_eq!(events.next().expect("the event").name, b"later");
     }
 
-    /// CC-FACTS §3: a dropped `timer` is removed anyway, so that `sleep` hangs.
+    /// README.md, "Events and time": a dropped `timer` is removed anyway, so that `sleep` hangs.
     #[test]
     fn a_full_queue_loses_a_timer_for_good() {
         let events = Events::new(Clock::new(1000.0));
@@ -339,7 +339,7 @@ mod tests {
         assert_eq!(events.next().expect("an event").name, b"last");
     }
 
-    /// CC-FACTS §3: `sleep` halts while the world is paused, though websocket events still run.
+    /// README.md, "Events and time": `sleep` halts while the world is paused, though websocket events still run.
     #[test]
     fn a_paused_world_fires_no_timer_and_still_delivers_events() {
         let events = Events::new(Clock::new(1000.0));

@@ -17,7 +17,7 @@ fn a_path_is_written_without_dots_and_slashes() {
     assert!(normalise("../a").is_err());
 }
 
-/// CC-FACTS §5: `Access denied` for /rom.
+/// README.md, "Files": `Access denied` for /rom.
 #[test]
 fn the_rom_can_be_read_and_not_written() {
     let mut disk = disk();
@@ -32,7 +32,7 @@ fn the_rom_can_be_read_and_not_written() {
     );
 }
 
-/// CC-FACTS §5: each file counts at least 500 bytes; `Out of space`.
+/// README.md, "Files": each file counts at least 500 bytes; `Out of space`.
 #[test]
 fn each_file_costs_at_least_500_bytes_and_a_full_disk_says_so() {
     let mut disk = disk();

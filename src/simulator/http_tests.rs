@@ -113,7 +113,7 @@ async fn a_page_is_read_with_its_status_and_headers() {
     );
 }
 
-/// CC-FACTS §1: `Unknown host`, `Timed out`.
+/// README.md, "HTTP": `Unknown host`, `Timed out`.
 #[tokio::test(flavor = "multi_thread")]
 async fn a_failure_says_why_and_gives_what_the_server_sent() {
     let (said, _) = run(
@@ -137,7 +137,7 @@ async fn a_failure_says_why_and_gives_what_the_server_sent() {
     );
 }
 
-/// CC-FACTS §6: `wget run URL [args]`; wget refuses overwriting.
+/// README.md, "HTTP": `wget run URL [args]`; wget refuses overwriting.
 #[tokio::test(flavor = "multi_thread")]
 async fn wget_downloads_a_file_and_runs_one() {
     let (said, screen) = run(
@@ -159,7 +159,7 @@ async fn wget_downloads_a_file_and_runs_one() {
     }
 }
 
-/// CC-FACTS §1: 16 requests per computer.
+/// README.md, "HTTP": 16 requests per computer.
 #[tokio::test(flavor = "multi_thread")]
 async fn sixteen_requests_are_under_way_at_once_and_the_others_wait() {
     let (said, _) = run(

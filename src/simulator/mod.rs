@@ -2,8 +2,8 @@
 //!
 //! A [`Computer`] is a thread with a Lua 5.2 state of its own, a queue of 256 events, a screen, a disk in memory,
 //! and real sockets on the caller's runtime. It boots an operating system of ours (`rom/`), whose shell runs what it
-//! is given. Everything is written from the facts sheet; nothing is copied from the mod. Where the mod's own core
-//! could be run beside it, the two were compared.
+//! is given. Everything is written from the facts in README.md; nothing is copied from the mod. Where the mod's own
+//! core could be run beside it, the two were compared.
 //!
 //! ```no_run
 //! use std::time::Duration;
@@ -25,8 +25,8 @@
 //! The queue drops the newest event when full. Timers fire at whole ticks of 50 ms, in the order in which things
 //! happened. An event may be worked on for 7 s, by all coroutines together; then `Too long without yielding` is
 //! thrown once, and 1.5 s later the computer is powered off. Four sockets, 16 requests at once; messages of 131,072
-//! bytes; no close frames; fragments lost; text transcoded as the version does; errors in the game's words and with the place where
-//! the game puts them. A disk of 1,000,000 bytes, `/rom` read-only, 128 open files. `os.reboot` waits until 50 ticks
+//! bytes; no close frames; fragments lost; text transcoded as the version does; errors in the game's words and with the
+//! place where the game puts them. A disk of 1,000,000 bytes, `/rom` read-only, 128 open files. `os.reboot` waits until 50 ticks
 //! after the start. Tabs on advanced computers. The limits, the version and a faster clock are [`ComputerOptions`].
 //!
 //! What happens to computers from outside can be caused: a chunk that unloads and loads again

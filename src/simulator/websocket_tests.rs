@@ -69,7 +69,7 @@ fn plain() -> ComputerOptions {
     ComputerOptions::new(3)
 }
 
-/// CC-FACTS §1, events: the second value is the exact URL string passed; trap 1: fragments stay off the wire.
+/// README.md, "Sockets": the second value is the exact URL string passed; fragments stay off the wire.
 #[tokio::test(flavor = "multi_thread")]
 async fn a_message_comes_back_as_an_event_keyed_by_the_exact_url() {
     let bench = Bench::start(
@@ -94,7 +94,7 @@ async fn a_message_comes_back_as_an_event_keyed_by_the_exact_url() {
     );
 }
 
-/// CC-FACTS §1: the fifth socket throws `Too many websockets already open`; §10: closing frees the slot at
+/// README.md, "Sockets": the fifth socket throws `Too many websockets already open`; closing frees the slot at
 /// once.
 #[tokio::test(flavor = "multi_thread")]
 async fn a_fifth_websocket_is_refused_and_a_closed_one_makes_room() {
@@ -116,7 +116,7 @@ async fn a_fifth_websocket_is_refused_and_a_closed_one_makes_room() {
     assert_eq!(said[1], "true");
 }
 
-/// CC-FACTS §1, trap 2: `ws.close()` queues no event and sends no close frame.
+/// README.md, "Sockets": `ws.close()` queues no event and sends no close frame.
 #[tokio::test(flavor = "multi_thread")]
 async fn closing_sends_no_close_frame_and_queues_no_event_and_what_was_sent_still_leaves() {
     let bench = Bench::start(
@@ -146,7 +146,7 @@ async fn closing_sends_no_close_frame_and_queues_no_event_and_what_was_sent_stil
     assert_eq!(said[2], "timer");
 }
 
-/// CC-FACTS §1, events: a server close of 4001 "bye" yields those values; CC never echoes a close frame.
+/// README.md, "Sockets": a server close of 4001 "bye" yields those values; CC never echoes a close frame.
 #[tokio::test(flavor = "multi_thread")]
 async fn a_servers_close_code_and_reason_are_told_and_its_close_frame_is_not_answered() {
     let bench = Bench::start(
@@ -176,7 +176,7 @@ async fn a_servers_close_code_and_reason_are_told_and_its_close_frame_is_not_ans
     );
 }
 
-/// CC-FACTS §1, events: `Connection closed`; before 1.105 `Websocket is inactive`.
+/// README.md, "Sockets": `Connection closed`; before 1.105 `Websocket is inactive`.
 #[tokio::test(flavor = "multi_thread")]
 async fn a_lost_connection_is_told_in_the_words_of_the_version() {
     for (version, words) in [
@@ -197,7 +197,7 @@ async fn a_lost_connection_is_told_in_the_words_of_the_version() {
     }
 }
 
-/// CC-FACTS §1: 131072 bytes; sending more throws `Message is too large`, receiving more ends the socket with
+/// README.md, "Sockets": 131072 bytes; sending more throws `Message is too large`, receiving more ends the socket with
 /// `Could not connect`.
 #[tokio::test(flavor = "multi_thread")]
 async fn a_message_over_the_limit_is_not_sent_and_one_that_arrives_ends_the_socket() {
@@ -226,7 +226,7 @@ async fn a_message_over_the_limit_is_not_sent_and_one_that_arrives_ends_the_sock
     assert_eq!(said[1..], ["131072", "Could not connect nil"]);
 }
 
-/// CC-FACTS §1, bytes: text both ways, by version.
+/// README.md, "Sockets": text both ways, by version.
 #[tokio::test(flavor = "multi_thread")]
 async fn text_is_transcoded_as_the_version_does() {
     let program = "local ws = http.websocket(url) ws.send('\\195\\169\\255') \
@@ -251,7 +251,7 @@ async fn text_is_transcoded_as_the_version_does() {
     }
 }
 
-/// CC-FACTS §1, trap 5: no reassembly.
+/// README.md, "Sockets": no reassembly.
 #[tokio::test(flavor = "multi_thread")]
 async fn of_a_message_in_fragments_only_the_first_arrives() {
     use tokio_tungstenite::tungstenite::protocol::frame::Frame;
@@ -271,7 +271,7 @@ async fn of_a_message_in_fragments_only_the_first_arrives() {
     assert_eq!(bench.said().await, ["first  whole"]);
 }
 
-/// CC-FACTS §1: the table of what Lua sees.
+/// README.md, "Sockets": the words for what goes wrong.
 #[tokio::test(flavor = "multi_thread")]
 async fn what_keeps_a_socket_from_opening_is_told_in_the_games_words() {
     let listener = TcpListener::bind("127.0.0.1:0").await.expect("a free port");
@@ -306,7 +306,7 @@ async fn what_keeps_a_socket_from_opening_is_told_in_the_games_words() {
     );
 }
 
-/// CC-FACTS §1, §8: `Domain not permitted`.
+/// README.md, "Sockets": `Domain not permitted`.
 #[tokio::test(flavor = "multi_thread")]
 async fn a_private_address_is_not_permitted_where_the_rules_say_so() {
     let mut options = plain();
@@ -322,7 +322,7 @@ async fn a_private_address_is_not_permitted_where_the_rules_say_so() {
     );
 }
 
-/// CC-FACTS §10: an open socket at `os.reboot` gets no close frame.
+/// README.md, "Sockets": an open socket at `os.reboot` gets no close frame.
 #[tokio::test(flavor = "multi_thread")]
 async fn a_reboot_drops_open_sockets_without_a_close_frame() {
     let bench = Bench::start(plain(), "http.websocket(url) os.pullEvent('never')").await;
@@ -333,7 +333,7 @@ async fn a_reboot_drops_open_sockets_without_a_close_frame() {
     assert_eq!(bench.computer.boots(), 2);
 }
 
-/// CC-FACTS §1, trap 6: pings are answered by Java, not Lua.
+/// README.md, "Sockets": pings are answered by Java, not Lua.
 #[tokio::test(flavor = "multi_thread")]
 async fn a_ping_is_answered_without_the_program() {
     let bench = Bench::start(
@@ -349,7 +349,7 @@ async fn a_ping_is_answered_without_the_program() {
     );
 }
 
-/// CC-FACTS §1, trap 7: garbage-collecting the handle closes the socket.
+/// README.md, "Sockets": garbage-collecting the handle closes the socket.
 #[tokio::test(flavor = "multi_thread")]
 async fn a_handle_that_nobody_keeps_is_closed_by_the_collector() {
     let bench = Bench::start(
@@ -365,7 +365,7 @@ async fn a_handle_that_nobody_keeps_is_closed_by_the_collector() {
     assert_eq!(bench.computer.state(), State::Running);
 }
 
-/// CC-FACTS §1, trap 7, with §3: a dropped event drops its handle.
+/// README.md, "Sockets": a dropped event drops its handle.
 #[tokio::test(flavor = "multi_thread")]
 async fn a_socket_whose_success_is_lost_to_a_full_queue_closes() {
     let bench = Bench::start(
@@ -381,7 +381,7 @@ async fn a_socket_whose_success_is_lost_to_a_full_queue_closes() {
     assert!(bench.computer.dropped_events() > 44);
 }
 
-/// CC-FACTS §1, trap 1: events are keyed by URL only; sockets of the same URL steal each other's messages.
+/// README.md, "Sockets": events are keyed by URL only; sockets of the same URL steal each other's messages.
 #[tokio::test(flavor = "multi_thread")]
 async fn sockets_of_the_same_url_get_each_others_messages() {
     let bench = Bench::start(
@@ -396,7 +396,7 @@ async fn sockets_of_the_same_url_get_each_others_messages() {
     assert_eq!(bench.said().await, ["hello false"]);
 }
 
-/// CC-FACTS §1: with over 512 unsent frames `send` throws `Too many ongoing websocket messages`.
+/// README.md, "Sockets": with over 512 unsent frames `send` throws `Too many ongoing websocket messages`.
 #[tokio::test(flavor = "multi_thread")]
 async fn a_server_that_does_not_read_is_not_sent_to_without_end() {
     let bench = Bench::start(
@@ -413,7 +413,7 @@ async fn a_server_that_does_not_read_is_not_sent_to_without_end() {
     );
 }
 
-/// CC-FACTS §1, trap 3: before 1.105 a handshake that hangs leaves the program waiting; then it is `Timed out`.
+/// README.md, "Sockets": before 1.105 a handshake that hangs leaves the program waiting; then it is `Timed out`.
 #[tokio::test(flavor = "multi_thread")]
 async fn a_handshake_that_hangs_times_out_since_1_105() {
     for (version, words) in [
@@ -436,8 +436,8 @@ async fn a_handshake_that_hangs_times_out_since_1_105() {
     }
 }
 
-/// CC-FACTS §1, handshake: `Origin` is absent since 1.101, before it is the bridge's own address; User-Agent since
-/// 1.95.3. §1, trap 1: fragments stay off the wire.
+/// README.md, "Sockets": `Origin` is absent since 1.101, before it is the bridge's own address; User-Agent since
+/// 1.95.3. Fragments stay off the wire.
 #[tokio::test(flavor = "multi_thread")]
 async fn the_handshake_has_the_headers_of_the_version() {
     use tokio::io::AsyncReadExt;

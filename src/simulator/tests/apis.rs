@@ -2,7 +2,7 @@
 
 use super::*;
 
-/// CC-FACTS §4: the native terminal has no getLine; `window.getLine(y)` gives text and colours.
+/// README.md, "Screen and keys": the native terminal has no getLine; `window.getLine(y)` gives text and colours.
 #[test]
 fn a_window_gives_its_lines_back_and_the_native_terminal_does_not() {
     let said = run(
@@ -25,7 +25,7 @@ fn a_window_gives_its_lines_back_and_the_native_terminal_does_not() {
     );
 }
 
-/// CC-FACTS §4: print and write use `term.redirect`; `term` itself is rejected.
+/// README.md, "Screen and keys": print and write use `term.redirect`; `term` itself is rejected.
 #[test]
 fn output_can_be_redirected_into_a_window_and_back() {
     let said = run(
@@ -52,7 +52,7 @@ fn print_wraps_words_and_scrolls() {
     assert_eq!(screen[4..7], ["abcdefghij", "klmno", ""], "{screen:#?}");
 }
 
-/// CC-FACTS §3: `parallel` rethrows the first child error.
+/// README.md, "Events and time": `parallel` rethrows the first child error.
 #[test]
 fn parallel_ends_with_the_first_or_with_all_and_passes_an_error_on() {
     let said = run(
@@ -63,7 +63,7 @@ fn parallel_ends_with_the_first_or_with_all_and_passes_an_error_on() {
     assert_eq!(said, ["2", "3", "false child"]);
 }
 
-/// CC-FACTS §3: `os.queueEvent` copies tables; functions become nil.
+/// README.md, "Events and time": `os.queueEvent` copies tables; functions become nil.
 #[test]
 fn events_copy_tables_and_lose_functions() {
     let said = run(
@@ -74,7 +74,7 @@ fn events_copy_tables_and_lose_functions() {
     assert_eq!(said, ["5 true true true 1 nil nil nil 4"]);
 }
 
-/// CC-FACTS §3, §10: the queue holds 256; the newest are dropped.
+/// README.md, "Events and time": the queue holds 256; the newest are dropped.
 #[test]
 fn of_300_events_queued_at_once_256_arrive() {
     let said = run(
@@ -85,7 +85,7 @@ fn of_300_events_queued_at_once_256_arrive() {
     assert_eq!(said, ["256"]);
 }
 
-/// CC-FACTS §3: timers are whole ticks.
+/// README.md, "Events and time": timers are whole ticks.
 #[test]
 fn sleeping_takes_whole_ticks() {
     let said = run(
@@ -95,7 +95,7 @@ fn sleeping_takes_whole_ticks() {
     assert_eq!(said, ["true true true"]);
 }
 
-/// CC-FACTS §5: what `fs.open` returns and other calls throw.
+/// README.md, "Files": what `fs.open` returns and other calls throw.
 #[test]
 fn files_are_read_and_written_as_the_game_does() {
     let said = run(
@@ -128,7 +128,7 @@ fn files_are_read_and_written_as_the_game_does() {
     );
 }
 
-/// CC-FACTS §5: before 1.109 text modes transcode UTF-8.
+/// README.md, "Files": before 1.109 text modes transcode UTF-8.
 #[test]
 fn text_files_are_transcoded_before_1_109() {
     let (computer, _) = run_with(
@@ -140,7 +140,7 @@ fn text_files_are_transcoded_before_1_109() {
     assert_eq!(out_of(&computer), ["233"]);
 }
 
-/// CC-FACTS §5: 128 open handles.
+/// README.md, "Files": 128 open handles.
 #[test]
 fn at_most_128_files_are_open() {
     let said = run(
@@ -151,7 +151,7 @@ fn at_most_128_files_are_open() {
     assert_eq!(said, ["128 Too many files already open"]);
 }
 
-/// CC-FACTS §2, §10: textutils JSON.
+/// README.md, "Lua": textutils JSON.
 #[test]
 fn json_has_the_games_quirks() {
     let said = run(
@@ -186,7 +186,7 @@ fn lua_values_are_written_and_read_back() {
     assert_eq!(said, ["1 true true 1.5", "{1,{},}", "1:30 PM a+b%2F%C3%A9"]);
 }
 
-/// CC-FACTS §6: settings persist after `settings.save()` into `/.settings`.
+/// README.md, "Start and end": settings persist after `settings.save()` into `/.settings`.
 #[test]
 fn settings_are_kept_in_a_file() {
     let (computer, _) = run_with(
@@ -201,7 +201,7 @@ fn settings_are_kept_in_a_file() {
     assert!(saved.contains("[ \"a.b\" ] = 4"), "{saved}");
 }
 
-/// CC-FACTS §4: 1.12 uses LWJGL2 codes, 1.13+ GLFW.
+/// README.md, "Screen and keys": 1.12 uses LWJGL2 codes, 1.13+ GLFW.
 #[test]
 fn keys_have_the_numbers_of_the_version() {
     let program = "say(keys.enter, keys.a, keys.f1, keys.getName(keys.leftShift))";
@@ -209,7 +209,7 @@ fn keys_have_the_numbers_of_the_version() {
     assert_eq!(run_on(version("1.89"), program), ["28 30 59 leftShift"]);
 }
 
-/// CC-FACTS §4, §6: sizes by kind; kinds are detected by globals.
+/// README.md, "Screen and keys": sizes by kind; kinds are detected by globals.
 #[test]
 fn each_kind_has_its_size_and_its_api() {
     let program =
@@ -236,7 +236,7 @@ fn each_kind_has_its_size_and_its_api() {
     }
 }
 
-/// CC-FACTS §3: turtle actions take 8 ticks; beyond 16 queued they are refused.
+/// README.md, "Events and time": turtle actions take 8 ticks; beyond 16 queued they are refused.
 #[test]
 fn a_turtle_waits_for_the_animation_of_the_move_before() {
     let options = ComputerOptions {
@@ -284,7 +284,7 @@ fn time_and_dates_are_those_of_the_calendar() {
     );
 }
 
-/// CC-FACTS §1: with HTTP off `http` is nil; with websockets off opening one throws.
+/// README.md, "Sockets": with HTTP off `http` is nil; with websockets off opening one throws.
 #[test]
 fn with_http_off_there_is_no_such_api() {
     let mut options = fast();

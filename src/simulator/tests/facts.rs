@@ -11,7 +11,7 @@ fn in_every_version(program: &str, expected: &[&str]) {
     }
 }
 
-/// CC-FACTS §3: the queue holds 256; the newest are dropped.
+/// README.md, "Events and time": the queue holds 256; the newest are dropped.
 #[test]
 fn the_queue_holds_256_events_and_drops_the_newest() {
     in_every_version(
@@ -22,7 +22,7 @@ fn the_queue_holds_256_events_and_drops_the_newest() {
     );
 }
 
-/// CC-FACTS §3: timers are whole ticks. A faster clock, which only tests have, changes no order.
+/// README.md, "Events and time": timers are whole ticks. A faster clock, which only tests have, changes no order.
 #[test]
 fn timers_fire_in_their_order_however_fast_the_clock_runs() {
     let program = "local names = {} for n, time in ipairs {0.3, 0.1, 0.2, 0.1} do names[os.startTimer(time)] = n end \
@@ -38,7 +38,7 @@ fn timers_fire_in_their_order_however_fast_the_clock_runs() {
     in_every_version(program, &["2 4 3 1"]);
 }
 
-/// CC-FACTS §3: managers must always deliver `terminate`, whatever a coroutine's filter.
+/// README.md, "Events and time": managers must always deliver `terminate`, whatever a coroutine's filter.
 #[test]
 fn terminate_comes_through_every_filter() {
     in_every_version(
@@ -48,7 +48,7 @@ fn terminate_comes_through_every_filter() {
     );
 }
 
-/// CC-FACTS §4: the palette, white to black.
+/// README.md, "Screen and keys": the palette, white to black.
 #[test]
 fn the_palette_is_the_games() {
     let palette = "f0f0f0 f2b233 e57fd8 99b2f2 dede6c 7fcc19 f2b2cc 4c4c4c 999999 4c99b2 b266e5 3366cc 7f664c 57a64e \
@@ -61,7 +61,8 @@ fn the_palette_is_the_games() {
     );
 }
 
-/// CC-FACTS §5: 1,000,000 bytes per computer, each file at least 500; `Out of space` surfaces from write and open.
+/// README.md, "Files": 1,000,000 bytes per computer, each file at least 500; `Out of space` comes from write and
+/// open.
 #[test]
 fn a_full_disk_is_told_where_it_is_noticed() {
     for profile in PROFILES {
@@ -86,7 +87,7 @@ fn a_full_disk_is_told_where_it_is_noticed() {
     }
 }
 
-/// CC-FACTS §5: `fs.open` returns `Access denied` for /rom; other calls throw.
+/// README.md, "Files": `fs.open` returns `Access denied` for /rom; other calls throw.
 #[test]
 fn the_rom_is_read_only() {
     in_every_version(
@@ -100,7 +101,7 @@ fn the_rom_is_read_only() {
     );
 }
 
-/// CC-FACTS §6: the setting `shell.allow_startup`.
+/// README.md, "Start and end": the setting `shell.allow_startup`.
 #[test]
 fn startup_files_can_be_turned_off() {
     let options = fast()
@@ -111,8 +112,8 @@ fn startup_files_can_be_turned_off() {
     assert_eq!(run_on(options, "say(_G.started)"), ["true"]);
 }
 
-/// CC-FACTS §6: a disk's startup replaces the computer's own; the setting `shell.allow_disk_startup`, off on command
-/// computers.
+/// README.md, "Start and end": a disk's startup replaces the computer's own; the setting
+/// `shell.allow_disk_startup`, off on command computers.
 #[test]
 fn a_disks_startup_files_replace_the_computers_own() {
     let started = |kind, floppy, settings: &str| {
@@ -136,7 +137,7 @@ fn a_disks_startup_files_replace_the_computers_own() {
     assert_eq!(started(Kind::Computer, true, off), "own ");
 }
 
-/// CC-FACTS §5: 125,000 bytes per floppy.
+/// README.md, "Files": 125,000 bytes per floppy.
 #[test]
 fn a_floppy_has_room_of_its_own() {
     let options = ComputerOptions {
@@ -159,7 +160,7 @@ fn a_floppy_has_room_of_its_own() {
     );
 }
 
-/// CC-FACTS §6: if the top shell exits the computer shuts down.
+/// README.md, "Start and end": if the top shell exits the computer shuts down.
 #[test]
 fn a_shell_that_exits_shuts_the_computer_down() {
     for advanced in [true, false] {
@@ -175,7 +176,8 @@ fn a_shell_that_exits_shuts_the_computer_down() {
     }
 }
 
-/// CC-FACTS §6: `shell.run` returns a boolean; errors go to the screen, where a redirected terminal catches them.
+/// README.md, "Start and end": `shell.run` returns a boolean; errors go to the screen, where a redirected terminal
+/// catches them.
 #[test]
 fn a_programs_error_is_drawn_on_the_terminal_redirected_to() {
     in_every_version(
@@ -186,7 +188,7 @@ fn a_programs_error_is_drawn_on_the_terminal_redirected_to() {
     );
 }
 
-/// CC-FACTS §7: `peripheral.call` on an absent name returns nil, no error.
+/// README.md, "Peripherals": `peripheral.call` on an absent name returns nil, no error.
 #[test]
 fn a_peripheral_that_is_not_there_is_no_error() {
     in_every_version(

@@ -2,7 +2,7 @@
 
 use super::*;
 
-/// CC-FACTS §1: thrown messages carry a `file:line:` prefix.
+/// README.md, "Sockets": thrown messages carry a `file:line:` prefix.
 #[test]
 fn an_error_of_a_native_function_carries_the_callers_position() {
     let said =
@@ -33,8 +33,8 @@ fn a_program_can_yield_within_pcall_and_xpcall_and_iterators() {
     assert_eq!(said, ["true a", "true b", "1", "2"]);
 }
 
-/// CC-FACTS §3: the abort is thrown once and caught by pcall; 1.5 s later the computer is off, the message on
-/// its screen.
+/// README.md, "Events and time": the abort is thrown once and caught by pcall; 1.5 s later the computer is off, the
+/// message on its screen.
 #[test]
 fn code_that_never_yields_is_aborted_once_and_then_the_computer_is_powered_off() {
     let (computer, said) = run_with(
@@ -56,7 +56,7 @@ fn code_that_never_yields_is_aborted_once_and_then_the_computer_is_powered_off()
     );
 }
 
-/// CC-FACTS §3: a `while true do pcall(f) end` is powered off.
+/// README.md, "Events and time": a `while true do pcall(f) end` is powered off.
 #[test]
 fn catching_the_abort_again_and_again_does_not_save_a_computer() {
     let (computer, _) = run_with(
@@ -70,7 +70,7 @@ fn catching_the_abort_again_and_again_does_not_save_a_computer() {
     );
 }
 
-/// CC-FACTS §3: 7 s per event, shared by every coroutine.
+/// README.md, "Events and time": 7 s per event, shared by every coroutine.
 #[test]
 fn the_time_of_an_event_is_shared_by_all_coroutines() {
     // The machine looks at its clock every 1000 instructions: often, while one look at `os.epoch` follows the other,
@@ -108,7 +108,7 @@ fn a_traceback_shows_the_programs_functions_and_not_the_machinery() {
     );
 }
 
-/// CC-FACTS §2, §10: bytecode is gone; no `collectgarbage`, no `os.exit`.
+/// README.md, "Lua": bytecode is gone; no `collectgarbage`, no `os.exit`.
 #[test]
 fn there_is_no_bytecode_and_nothing_that_reaches_the_host() {
     let said = run(
@@ -138,7 +138,7 @@ fn a_function_that_is_lacking_says_so_by_name() {
     );
 }
 
-/// CC-FACTS §2: from 1.109 setfenv needs an `_ENV` upvalue.
+/// README.md, "Lua": from 1.109 setfenv needs an `_ENV` upvalue.
 #[test]
 fn environments_can_be_changed_where_a_function_has_one() {
     let said = run(
@@ -148,7 +148,7 @@ fn environments_can_be_changed_where_a_function_has_one() {
     assert_eq!(said, ["mine", "mine", "given", "Lua 5.2"]);
 }
 
-/// CC-FACTS §2: `utf8` 1.87, `string.pack` 1.91; Lua 5.1 through 1.108.
+/// README.md, "Lua": `utf8` 1.87, `string.pack` 1.91; Lua 5.1 through 1.108.
 #[test]
 fn the_library_has_what_the_version_has() {
     let said = run(
@@ -202,7 +202,7 @@ fn each_computer_rolls_dice_of_its_own() {
     assert_ne!(one[0], other[0]);
 }
 
-/// CC-FACTS §10: 2^53 is kept exact.
+/// README.md, "Lua": 2^53 is kept exact.
 #[test]
 fn whole_numbers_are_written_in_full() {
     assert_eq!(

@@ -55,7 +55,7 @@ fn a_player_types_commands_at_the_prompt() {
     );
 }
 
-/// CC-FACTS §6: module paths are relative to the program's folder.
+/// README.md, "Start and end": module paths are relative to the program's folder.
 #[test]
 fn a_programs_modules_are_found_beside_it() {
     let options = fast()
@@ -80,7 +80,7 @@ fn a_programs_modules_are_found_beside_it() {
     );
 }
 
-/// CC-FACTS §6: boot runs `/startup(.lua)`, then the files in `/startup/`.
+/// README.md, "Start and end": boot runs `/startup(.lua)`, then the files in `/startup/`.
 #[test]
 fn startup_files_run_before_the_program() {
     let options = fast()
@@ -103,7 +103,7 @@ fn a_programs_error_is_shown_and_ends_only_the_program() {
     assert_eq!(computer.state(), State::Running);
 }
 
-/// CC-FACTS §3: `os.pullEvent` raises `Terminated`.
+/// README.md, "Events and time": `os.pullEvent` raises `Terminated`.
 #[test]
 fn holding_ctrl_t_ends_a_program() {
     let (_runtime, computer) = start(
@@ -130,7 +130,7 @@ fn a_shutdown_switches_off_and_the_host_can_switch_on_again() {
     assert_eq!(computer.state(), State::Stopped);
 }
 
-/// CC-FACTS §10: `os.reboot` waits until 50 ticks after the last start.
+/// README.md, "Start and end": `os.reboot` waits until 50 ticks after the last start.
 #[test]
 fn a_reboot_keeps_the_disk_and_waits_until_50_ticks_after_the_start() {
     let program = "if fs.exists('once') then print('again') else fs.open('once', 'w').close() os.reboot() end";
@@ -145,7 +145,7 @@ fn a_reboot_keeps_the_disk_and_waits_until_50_ticks_after_the_start() {
     assert!(begun.elapsed() >= Duration::from_millis(2500 / 20));
 }
 
-/// CC-FACTS §6: a machine that was on boots anew on load, all state lost.
+/// README.md, "Start and end": a machine that was on boots anew on load, all state lost.
 #[test]
 fn a_chunk_that_unloads_ends_programs_and_one_that_loads_starts_them_anew() {
     let (_runtime, computer) = start(fast().with_file("p.lua", "print('boot') sleep(1e6)"), "p");
@@ -159,7 +159,7 @@ fn a_chunk_that_unloads_ends_programs_and_one_that_loads_starts_them_anew() {
     assert!(computer.wait_until(PATIENCE, booted));
 }
 
-/// CC-FACTS §6: only a machine that was on boots on load.
+/// README.md, "Start and end": only a machine that was on boots on load.
 #[test]
 fn a_computer_that_was_off_when_its_chunk_unloaded_stays_off() {
     let (computer, _) = run_with(fast(), "os.shutdown()");
@@ -175,7 +175,7 @@ fn a_computer_that_was_off_when_its_chunk_unloaded_stays_off() {
     assert!(computer.wait_until(PATIENCE, |computer| computer.boots() == 2));
 }
 
-/// CC-FACTS §6: a world stop ends all programs; machines that were on boot anew.
+/// README.md, "Start and end": a world stop ends all programs; machines that were on boot anew.
 #[test]
 fn a_server_restart_boots_all_computers_anew_and_a_paused_world_goes_on() {
     let program = |id| ComputerOptions {
@@ -211,7 +211,7 @@ fn a_computer_that_never_yields_can_be_stopped() {
     assert!(begun.elapsed() < Duration::from_secs(1));
 }
 
-/// CC-FACTS §3: `sleep` halts while the world is paused, though other events still come.
+/// README.md, "Events and time": `sleep` halts while the world is paused, though other events still come.
 #[test]
 fn in_a_paused_world_sleep_halts_and_events_arrive() {
     let program = "print('ready') local timer = os.startTimer(0.05) \
@@ -231,7 +231,7 @@ fn in_a_paused_world_sleep_halts_and_events_arrive() {
     assert!(computer.wait_until(PATIENCE, |computer| shows(computer, "woken")));
 }
 
-/// CC-FACTS §4: multishell sends keys only to the focused tab.
+/// README.md, "Screen and keys": multishell sends keys only to the focused tab.
 #[test]
 fn tabs_run_side_by_side_and_only_the_one_in_front_gets_keys() {
     let options = fast()
