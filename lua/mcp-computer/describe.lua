@@ -184,7 +184,7 @@ function describe.repr(value, limit)
   return concat(writer, "", 1, writer.count)
 end
 
---- What a returned value looks like on the link (PROTOCOL.md, "Version 1").
+--- What a returned value looks like on the link (src/wire/PROTOCOL.md, "Version 1").
 -- @param value
 -- @treturn table `{type, value}`, or `{type, repr}` for what JSON can't hold.
 function describe.value(value)

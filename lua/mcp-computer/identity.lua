@@ -63,7 +63,7 @@ local function is_advanced()
   return ok and colour == true
 end
 
---- The first frame of a link (PROTOCOL.md, "Handshake").
+--- The first frame of a link (src/wire/PROTOCOL.md, "Handshake").
 -- @tparam table options `version` of the agent, `boot`, `token` (or nil), `jobs`: ids still known.
 -- @treturn table
 function identity.hello(options)

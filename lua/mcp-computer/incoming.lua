@@ -1,4 +1,4 @@
---- Frames that come in parts, put together (PROTOCOL.md, "Parts").
+--- Frames that come in parts, put together (src/wire/PROTOCOL.md, "Parts").
 --
 -- What takes time (base64, JSON) is done in a coroutine that pauses every few milliseconds.
 

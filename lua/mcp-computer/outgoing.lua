@@ -1,4 +1,4 @@
---- Frames that are too large for one message, on their way out in parts (PROTOCOL.md, "Parts").
+--- Frames that are too large for one message, on their way out in parts (src/wire/PROTOCOL.md, "Parts").
 
 local base64 = require("mcp-computer.base64")
 local json = require("mcp-computer.json")

@@ -1,6 +1,6 @@
 --- Bytes, code points and JSON string escapes: how a Lua string crosses the link as pure ASCII, and comes back.
 --
--- A Lua string is bytes. The link has three readings of it (PROTOCOL.md, "Byte strings"):
+-- A Lua string is bytes. The link has three readings of it (src/wire/PROTOCOL.md, "Byte strings"):
 --
 --   * `text.TEXT` (version 1, and every hello): what is valid UTF-8 is written as its code points, a stray byte as the
 --     code point of the same number; code points that arrive become UTF-8.

@@ -30,7 +30,7 @@ use crate::{
 /// How long the owner may take to tell of its jobs.
 const TELL_TIME: Duration = Duration::from_secs(5);
 
-/// A value of an agent's own making, whose strings stand for bytes (PROTOCOL.md, "Byte strings"), as text.
+/// A value of an agent's own making, whose strings stand for bytes (wire/PROTOCOL.md, "Byte strings"), as text.
 pub fn decode_bytes(value: Value) -> Value {
     text::decode_value(value, text::TextMode::Bytes)
 }

@@ -1,4 +1,4 @@
-//! Computers written from PROTOCOL.md alone: their WebSocket, without the product's agent.
+//! Computers written from `src/wire/PROTOCOL.md` alone: their WebSocket, without the product's agent.
 
 use std::net::SocketAddr;
 
