@@ -1,15 +1,12 @@
 //! What the link port answers over HTTP: links on any path, `/health`, and the agent to download.
 
-use std::{convert::Infallible, net::SocketAddr, sync::Arc};
+use std::{net::SocketAddr, sync::Arc};
 
 use axum::{
-    body::Body,
     extract::{FromRequestParts, Request, ws::WebSocketUpgrade},
     http::{HeaderMap, Method, StatusCode, header},
     response::{IntoResponse, Response},
 };
-use futures_util::future::BoxFuture;
-use hyper::{body::Incoming, service::Service};
 use serde_json::{Value, json};
 
 use super::{
@@ -18,7 +15,7 @@ use super::{
     session::{self, Shared},
 };
 use crate::{
-    base::text::timestamp,
+    base::{http::listener::Answers, text::timestamp},
     bridges::{self, message::Owner, owner_end::Ownership},
     computers::registry::Registry,
     settings::LinkConfig,
@@ -61,33 +58,8 @@ pub fn routes(
     }
 }
 
-impl Routes {
-    /// The service for a connection from `peer`.
-    pub fn for_peer(self, peer: SocketAddr) -> PeerRoutes {
-        PeerRoutes { routes: self, peer }
-    }
-}
-
-/// The routes as one peer sees them.
-#[derive(Debug, Clone)]
-pub struct PeerRoutes {
-    routes: Routes,
-    peer: SocketAddr,
-}
-
-impl Service<hyper::Request<Incoming>> for PeerRoutes {
-    type Response = Response;
-    type Error = Infallible;
-    type Future = BoxFuture<'static, Result<Response, Infallible>>;
-
-    fn call(&self, request: hyper::Request<Incoming>) -> Self::Future {
-        let Self { routes, peer } = self.clone();
-        Box::pin(async move { Ok(routes.answer(request.map(Body::new), peer).await) })
-    }
-}
-
-impl Routes {
-    async fn answer(self, request: Request, peer: SocketAddr) -> Response {
+impl Answers for Routes {
+    async fn answer(&self, request: Request, peer: SocketAddr) -> Response {
         let admission = &self.inner.admission;
         if let Err(refusal) = admission.check_origin(request.headers()) {
             tracing::warn!(%peer, %refusal, "request refused");
@@ -115,8 +87,10 @@ impl Routes {
             _ => (StatusCode::NOT_FOUND, NOT_FOUND).into_response(),
         }
     }
+}
 
-    async fn link(self, request: Request, peer: SocketAddr) -> Response {
+impl Routes {
+    async fn link(&self, request: Request, peer: SocketAddr) -> Response {
         let admission = &self.inner.admission;
         if let Err(refusal) = admission.check_link(request.headers(), peer.ip()) {
             tracing::warn!(%peer, %refusal, "link refused");
@@ -137,7 +111,7 @@ impl Routes {
     }
 
     /// Another bridge wants to share the port. Whether it may is up to the challenge.
-    async fn guest(self, request: Request, peer: SocketAddr) -> Response {
+    async fn guest(&self, request: Request, peer: SocketAddr) -> Response {
         let Some(ownership) = self.inner.ownership.clone() else {
             return (StatusCode::SERVICE_UNAVAILABLE, NOT_SHARED).into_response();
         };

@@ -1,28 +1,26 @@
 //! The link port: binds it, and hands each connection to HTTP, which makes a link of it or answers.
 
-use std::{io, net::SocketAddr, sync::Arc, time::Duration};
+use std::{convert::Infallible, io, net::SocketAddr, time::Duration};
 
-use hyper_util::rt::{TokioIo, TokioTimer};
-use tokio::{
-    io::{AsyncRead, AsyncWrite},
-    net::{TcpListener, TcpStream},
-    sync::Semaphore,
+use tokio::net::TcpListener;
+
+use super::http::Routes;
+use crate::{
+    base::http::{
+        authority,
+        listener::{Bounds, Connections},
+    },
+    settings::LinkConfig,
 };
 
-use super::http;
-use crate::settings::LinkConfig;
-
-/// The most connections at once; more wait in the system's queue.
-const MAX_CONNECTIONS: usize = 16_384;
-
-/// How long a connection may take to send its request's headers.
-const HEADER_TIME: Duration = Duration::from_secs(10);
-
-/// The largest request head, in bytes.
-const MAX_HEAD: usize = 16 * 1024;
-
-/// How long the silence on a connection lasts before the system asks whether the other end is still there.
-const KEEPALIVE_AFTER: Duration = Duration::from_secs(30);
+/// How much the port takes.
+pub const BOUNDS: Bounds = Bounds {
+    connections: 16_384,
+    // A computer that waits links in the end; one that is refused has to dial again.
+    full: None,
+    head_time: Duration::from_secs(10),
+    head: 16 * 1024,
+};
 
 /// Why the port can't be bound.
 #[derive(Debug, Clone, PartialEq)]
@@ -43,64 +41,9 @@ pub async fn bind(config: &LinkConfig) -> io::Result<(TcpListener, SocketAddr)> 
     Ok((listener, address))
 }
 
-/// Accepts connections for ever, and hands each to HTTP or to a session.
-pub async fn accept(listener: TcpListener, routes: http::Routes) {
-    let places = Arc::new(Semaphore::new(MAX_CONNECTIONS));
-    loop {
-        // The semaphore is never closed.
-        let Ok(place) = places.clone().acquire_owned().await else {
-            return;
-        };
-        match listener.accept().await {
-            Ok((stream, peer)) => {
-                let routes = routes.clone();
-                tokio::spawn(async move {
-                    serve(stream, peer, routes).await;
-                    drop(place);
-                });
-            }
-            Err(error) => {
-                // Most often the limit on open files: some connection has to end first.
-                tracing::warn!(%error, "a connection can't be accepted");
-                tokio::time::sleep(Duration::from_millis(100)).await;
-            }
-        }
-    }
-}
-
-async fn serve(stream: TcpStream, peer: SocketAddr, routes: http::Routes) {
-    // An answer is one small write: waiting to fill a packet only delays it.
-    if let Err(error) = stream.set_nodelay(true).and_then(|()| keep_alive(&stream)) {
-        tracing::debug!(%peer, %error, "a socket option can't be set");
-    }
-    converse(stream, peer, routes).await;
-}
-
-/// Serves one connection, whatever carries it, until it ends or becomes a link.
-pub async fn converse(
-    stream: impl AsyncRead + AsyncWrite + Unpin + Send + 'static,
-    peer: SocketAddr,
-    routes: http::Routes,
-) {
-    let connection = hyper::server::conn::http1::Builder::new()
-        .timer(TokioTimer::new())
-        .header_read_timeout(HEADER_TIME)
-        .max_buf_size(MAX_HEAD)
-        // Else hyper's own answer to a bad request goes out before what is left of the answer to the last one.
-        .writev(false)
-        .serve_connection(TokioIo::new(stream), routes.for_peer(peer))
-        .with_upgrades();
-    if let Err(error) = connection.await {
-        tracing::debug!(%peer, %error, "a connection ended early");
-    }
-}
-
-/// A game whose machine was cut off closes nothing: only the system's own probes notice it.
-fn keep_alive(stream: &TcpStream) -> io::Result<()> {
-    let probes = socket2::TcpKeepalive::new()
-        .with_time(KEEPALIVE_AFTER)
-        .with_interval(Duration::from_secs(10));
-    socket2::SockRef::from(stream).set_tcp_keepalive(&probes)
+/// Accepts connections for ever, and hands each to HTTP, which answers or makes a link of it.
+pub async fn accept(listener: TcpListener, routes: Routes) -> Infallible {
+    Connections::new(BOUNDS).accept(&listener, &routes).await
 }
 
 impl Blocked {
@@ -125,12 +68,10 @@ impl Blocked {
 
     /// The port of this configuration, blocked for a reason in whole sentences.
     pub fn because(config: &LinkConfig, reason: String) -> Self {
-        let address = if config.host.contains(':') {
-            format!("[{}]:{}", config.host, config.port)
-        } else {
-            format!("{}:{}", config.host, config.port)
-        };
-        Self { address, reason }
+        Self {
+            address: authority::join(&config.host, config.port),
+            reason,
+        }
     }
 }
 

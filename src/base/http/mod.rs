@@ -1,7 +1,8 @@
-//! HTTP as both ports speak it: who is who by its headers, and who may come in.
+//! HTTP as both ports speak it: who is who by its headers, who may come in, and the listener.
 
 pub mod admission;
 pub mod authority;
+pub mod listener;
 
 use axum::http::{HeaderMap, HeaderName};
 

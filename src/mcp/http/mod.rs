@@ -7,47 +7,36 @@ mod outbox;
 pub mod routes;
 mod sessions;
 
-use std::{
-    convert::Infallible, fmt, future::Future, io, net::SocketAddr, pin::pin, sync::Arc,
-    time::Duration,
-};
+use std::{future::Future, io, net::SocketAddr, sync::Arc, time::Duration};
 
-use axum::body::Body;
-use hyper::service::service_fn;
-use hyper_util::rt::{TokioIo, TokioTimer};
 use thiserror::Error;
-use tokio::{
-    io::{AsyncRead, AsyncWrite, AsyncWriteExt},
-    net::{TcpListener, TcpStream, lookup_host},
-    sync::Semaphore,
-    time::timeout,
-};
-use tokio_util::{sync::CancellationToken, task::TaskTracker};
+use tokio::net::{TcpListener, lookup_host};
+use tokio_util::sync::CancellationToken;
 
 use super::server::Server;
-use crate::{computers::Fleet, settings::McpConfig};
+use crate::{
+    base::http::{
+        authority,
+        listener::{Bounds, Connections},
+    },
+    computers::Fleet,
+    settings::McpConfig,
+};
 use admission::HttpAdmission;
 use routes::Routes;
 
-/// The most connections at once. One more is told so: many stay open for as long as their clients, so that to wait for
-/// a place could take for ever.
-const MAX_CONNECTIONS: usize = 1_024;
+/// How much the port takes.
+pub const BOUNDS: Bounds = Bounds {
+    connections: 1_024,
+    // Many stay open for as long as their clients, so that to wait for a place could take for ever.
+    full: Some(FULL),
+    head_time: Duration::from_secs(75),
+    head: 64 * 1024,
+};
 
 /// What one connection too many is told.
 const FULL: &[u8] = b"HTTP/1.1 503 Service Unavailable\r\nconnection: close\r\nretry-after: 60\r\n\
     content-type: text/plain\r\ncontent-length: 33\r\n\r\nThere are too many connections.\r\n";
-
-/// How long it may take to be told.
-const REFUSAL: Duration = Duration::from_secs(1);
-
-/// How long a connection may wait for its next request, and take to send its head.
-const HEAD_TIME: Duration = Duration::from_secs(75);
-
-/// The largest request head, in bytes.
-const MAX_HEAD: usize = 64 * 1024;
-
-/// How long the silence on a connection lasts before the system asks whether the other end is still there.
-const KEEPALIVE_AFTER: Duration = Duration::from_secs(30);
 
 /// How long, at the end, requests that are nearly answered still have.
 const LAST_ANSWERS: Duration = Duration::from_millis(300);
@@ -63,7 +52,7 @@ pub enum OpenError {
         "other machines can reach {0}, so clients must show a token there: set MCP_TOKEN (or --mcp-token) to a long \
          random text and give it to the clients, or set MCP_HOST (or --mcp-host) to 127.0.0.1"
     )]
-    NoToken(Address),
+    NoToken(String),
     /// The host is none of this machine's names or addresses.
     #[error(
         "MCP can't be served at {address}: {error}. Set MCP_HOST (or --mcp-host) to an address of this machine, such \
@@ -71,7 +60,7 @@ pub enum OpenError {
     )]
     Host {
         /// The address as configured.
-        address: Address,
+        address: String,
         /// What the system says.
         error: io::Error,
     },
@@ -80,30 +69,13 @@ pub enum OpenError {
         "MCP can't be served at {0}: the port is taken, perhaps by another `mcp-bridge serve`. End that program, or \
          set MCP_PORT (or --mcp-port) to another port; 0 means any free one"
     )]
-    Taken(Address),
+    Taken(String),
     /// This user may not listen there.
     #[error(
         "MCP can't be served at {0}: this user may not listen there, or the system keeps the port for itself. Set \
          MCP_PORT (or --mcp-port) to another port over 1023"
     )]
-    Forbidden(Address),
-}
-
-/// A host and port as configured.
-#[derive(Debug, Clone)]
-pub struct Address {
-    host: String,
-    port: u16,
-}
-
-impl fmt::Display for Address {
-    fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
-        if self.host.contains(':') {
-            write!(f, "[{}]:{}", self.host, self.port)
-        } else {
-            write!(f, "{}:{}", self.host, self.port)
-        }
-    }
+    Forbidden(String),
 }
 
 /// The MCP port, open.
@@ -127,10 +99,7 @@ impl McpPort {
         server: Server,
         fleet: Arc<Fleet>,
     ) -> Result<Self, OpenError> {
-        let address = Address {
-            host: config.host.clone(),
-            port: config.port,
-        };
+        let address = authority::join(&config.host, config.port);
         let failed = |error: io::Error| match error.kind() {
             io::ErrorKind::AddrInUse => OpenError::Taken(address.clone()),
             io::ErrorKind::PermissionDenied => OpenError::Forbidden(address.clone()),
@@ -168,107 +137,27 @@ impl McpPort {
 
     /// Serves until `leave` is done, and ends what is under way then, within a second and a half.
     pub async fn serve<T>(self, leave: impl Future<Output = T>) -> T {
-        let connections = TaskTracker::new();
-        let leaving = CancellationToken::new();
-        let places = Arc::new(Semaphore::new(MAX_CONNECTIONS));
+        let connections = Connections::new(BOUNDS);
         let left = tokio::select! {
             left = leave => left,
-            never = accept(&self.listener, places, &self.routes, &connections, &leaving) => match never {},
+            never = connections.accept(&self.listener, &self.routes) => match never {},
         };
         drop(self.listener);
-        leaving.cancel();
-        connections.close();
-        if timeout(LAST_ANSWERS, connections.wait()).await.is_err() {
+        if !connections.leave(LAST_ANSWERS).await {
             // Streams that stay open, and calls that take long.
             self.ending.cancel();
-            let _ = timeout(CLOSING, connections.wait()).await;
+            connections.leave(CLOSING).await;
         }
         left
     }
 }
 
-async fn accept(
-    listener: &TcpListener,
-    places: Arc<Semaphore>,
-    routes: &Routes,
-    connections: &TaskTracker,
-    leaving: &CancellationToken,
-) -> Infallible {
-    loop {
-        match listener.accept().await {
-            Ok((mut stream, peer)) => {
-                let Ok(place) = places.clone().try_acquire_owned() else {
-                    tracing::warn!(%peer, "a connection is refused: there are too many");
-                    connections.spawn(async move {
-                        let _ = timeout(REFUSAL, stream.write_all(FULL)).await;
-                    });
-                    continue;
-                };
-                let connection = serve(stream, peer, routes.clone(), leaving.clone());
-                connections.spawn(async move {
-                    connection.await;
-                    drop(place);
-                });
-            }
-            Err(error) => {
-                // Most often the limit on open files: some connection has to end first.
-                tracing::warn!(%error, "a connection can't be accepted");
-                tokio::time::sleep(Duration::from_millis(100)).await;
-            }
-        }
-    }
-}
-
-/// Sets a socket up, and serves its connection.
-async fn serve(stream: TcpStream, peer: SocketAddr, routes: Routes, leaving: CancellationToken) {
-    let probes = socket2::TcpKeepalive::new()
-        .with_time(KEEPALIVE_AFTER)
-        .with_interval(Duration::from_secs(10));
-    // An event is one small write: waiting to fill a packet only delays it.
-    if let Err(error) = stream
-        .set_nodelay(true)
-        .and_then(|()| socket2::SockRef::from(&stream).set_tcp_keepalive(&probes))
-    {
-        tracing::debug!(%peer, %error, "a socket option can't be set");
-    }
-    converse(stream, peer, routes, leaving).await;
-}
-
-/// Serves one connection, whatever carries it, until it ends or, once the bridge is leaving, its request is answered.
-pub async fn converse(
-    stream: impl AsyncRead + AsyncWrite + Unpin + Send + 'static,
-    peer: SocketAddr,
-    routes: Routes,
-    leaving: CancellationToken,
-) {
-    let service = service_fn(move |request: hyper::Request<hyper::body::Incoming>| {
-        let routes = routes.clone();
-        async move { Ok::<_, Infallible>(routes.answer(request.map(Body::new), peer).await) }
-    });
-    let mut connection = pin!(
-        hyper::server::conn::http1::Builder::new()
-            .timer(TokioTimer::new())
-            .header_read_timeout(HEAD_TIME)
-            .max_buf_size(MAX_HEAD)
-            // As on the link port: answers go out in their order, hyper's own too.
-            .writev(false)
-            .serve_connection(TokioIo::new(stream), service)
-    );
-    let ended = tokio::select! {
-        ended = &mut connection => ended,
-        () = leaving.cancelled() => {
-            connection.as_mut().graceful_shutdown();
-            connection.await
-        }
-    };
-    if let Err(error) = ended {
-        tracing::debug!(%peer, %error, "a connection ended early");
-    }
-}
-
 #[cfg(test)]
 mod tests {
-    use tokio::io::AsyncReadExt;
+    use tokio::{
+        io::{AsyncReadExt, AsyncWriteExt},
+        net::TcpStream,
+    };
 
     use super::*;
     use crate::{
@@ -287,9 +176,10 @@ mod tests {
         let server = Server::new(fleet.clone(), builtin::catalogue(config.probe_timeout));
         let port = McpPort::open(&mcp, &[], server, fleet).await.unwrap();
         let address = port.address();
-        let connections = TaskTracker::new();
-        let leaving = CancellationToken::new();
-        let places = Arc::new(Semaphore::new(1));
+        let connections = Connections::new(Bounds {
+            connections: 1,
+            ..BOUNDS
+        });
         let asked = async {
             let ask = async |stream: &mut TcpStream| {
                 let request = b"GET / HTTP/1.1\r\nhost: localhost\r\n\r\n";
@@ -311,15 +201,13 @@ mod tests {
                 "{told}"
             );
             drop(first);
-            connections.close();
-            connections.wait().await;
-            connections.reopen();
+            connections.none_left().await;
             let mut third = TcpStream::connect(address).await.unwrap();
             assert_eq!(ask(&mut third).await, "HTTP/1.1 404");
         };
         tokio::select! {
             () = asked => {}
-            never = accept(&port.listener, places, &port.routes, &connections, &leaving) => match never {},
+            never = connections.accept(&port.listener, &port.routes) => match never {},
         }
     }
 }

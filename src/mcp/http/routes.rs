@@ -21,7 +21,7 @@ use super::{
     sessions::Sessions,
 };
 use crate::{
-    base::http::text,
+    base::http::{listener::Answers, text},
     computers::Fleet,
     mcp::{
         incoming::{self, Incoming},
@@ -90,9 +90,10 @@ impl Routes {
             }),
         }
     }
+}
 
-    /// Answers one request from `peer`.
-    pub async fn answer(&self, request: Request, peer: SocketAddr) -> Response {
+impl Answers for Routes {
+    async fn answer(&self, request: Request, peer: SocketAddr) -> Response {
         if let Err(refusal) = self.inner.admission.check(request.headers()) {
             tracing::warn!(%peer, %refusal, "request refused");
             return (StatusCode::FORBIDDEN, format!("{refusal}\n")).into_response();
@@ -103,7 +104,9 @@ impl Routes {
             _ => (StatusCode::NOT_FOUND, NOT_FOUND).into_response(),
         }
     }
+}
 
+impl Routes {
     async fn health(&self, method: &Method) -> Response {
         if method != Method::GET && method != Method::HEAD {
             return (

@@ -3,12 +3,13 @@
 use std::{net::SocketAddr, sync::Arc};
 
 use mcp_bridge::{
-    base::token::Token,
+    base::{http::listener, token::Token},
     computers::registry::Registry,
     link::{http, port, session::Shared},
     settings::LinkConfig,
 };
 use tokio::io::{AsyncReadExt, AsyncWriteExt, split};
+use tokio_util::sync::CancellationToken;
 
 use super::{pieces, websocket::frames_after_head};
 
@@ -69,7 +70,13 @@ pub fn check(data: &[u8]) {
 /// All that the port sends to a peer that sends this and then nothing more.
 async fn converse(routes: http::Routes, peer: SocketAddr, sent: &[u8], seed: u8) -> Vec<u8> {
     let (ours, theirs) = tokio::io::duplex(64 * 1024);
-    tokio::spawn(port::converse(theirs, peer, routes));
+    tokio::spawn(listener::converse(
+        theirs,
+        peer,
+        routes,
+        port::BOUNDS,
+        CancellationToken::new(),
+    ));
     let (mut reader, mut writer) = split(ours);
     let write = async {
         for piece in pieces(sent, seed) {

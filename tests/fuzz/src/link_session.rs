@@ -8,6 +8,7 @@ use std::{
 };
 
 use mcp_bridge::{
+    base::http::listener,
     computers::{
         computer::{Computer, Waited},
         job::{About, Job, Stage},
@@ -26,6 +27,7 @@ use tokio::{
     task::JoinHandle,
     time::{Instant, sleep},
 };
+use tokio_util::sync::CancellationToken;
 
 use super::websocket::{UPGRADE, frames_after_head, message};
 
@@ -124,7 +126,13 @@ impl Link {
     async fn open(routes: http::Routes, hello: &[u8]) -> Self {
         let (ours, theirs) = tokio::io::duplex(64 * 1024);
         let peer = SocketAddr::from((Ipv4Addr::LOCALHOST, 9));
-        tokio::spawn(port::converse(theirs, peer, routes));
+        tokio::spawn(listener::converse(
+            theirs,
+            peer,
+            routes,
+            port::BOUNDS,
+            CancellationToken::new(),
+        ));
         let (from_bridge, mut to_bridge) = split(ours);
         to_bridge.write_all(UPGRADE).await.unwrap();
         let text = std::str::from_utf8(hello).unwrap_or_default();

@@ -3,7 +3,7 @@
 use std::time::Duration;
 
 use mcp_bridge::{
-    base::token::Token,
+    base::{http::listener, token::Token},
     mcp::http::{self, admission::HttpAdmission, routes::Routes},
 };
 use tokio::{
@@ -51,10 +51,11 @@ async fn converse(sent: &[u8], seed: u8, token: bool) -> Vec<u8> {
 
     let (ours, theirs) = tokio::io::duplex(64 * 1024);
     let peer = "127.0.0.1:9".parse().unwrap();
-    tokio::spawn(http::converse(
+    tokio::spawn(listener::converse(
         theirs,
         peer,
         routes,
+        http::BOUNDS,
         CancellationToken::new(),
     ));
     let (mut reader, mut writer) = split(ours);
