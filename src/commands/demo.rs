@@ -7,6 +7,7 @@ use std::{
 };
 
 use anyhow::{Context, bail, ensure};
+use clap::Args;
 use rmcp::{
     RoleClient, ServiceExt,
     model::{
@@ -24,6 +25,7 @@ use tokio::{
 use super::console::say;
 use crate::{
     link::agent,
+    settings::Folders,
     simulator::{Computer, ComputerOptions, Kind},
     tools,
 };
@@ -37,29 +39,35 @@ const COMPUTERS: [(u64, Kind, &str); 2] = [
     (14, Kind::Computer, "farm"),
 ];
 
-/// Shows the main job step by step, and succeeds only if every answer was right.
-pub fn run() -> ExitCode {
-    let runtime = match tokio::runtime::Builder::new_multi_thread()
-        .worker_threads(2)
-        .enable_all()
-        .build()
-    {
-        Ok(runtime) => runtime,
-        Err(error) => {
-            say(&format!("The demo can't start: {error}"));
-            return ExitCode::FAILURE;
-        }
-    };
-    match runtime.block_on(demo()) {
-        Ok(()) => {
-            say(
-                "\nEvery answer was right. Now do the same with a real client and a real computer: see README.md.",
-            );
-            ExitCode::SUCCESS
-        }
-        Err(error) => {
-            say(&format!("\nThe demo failed: {error:#}"));
-            ExitCode::FAILURE
+/// Show the main job, step by step, without the game: a client, a bridge and two simulated computers
+#[derive(Debug, Args)]
+pub struct Demo {}
+
+impl Demo {
+    /// Succeeds only if every answer was right.
+    pub fn run(self, _: &Folders) -> ExitCode {
+        let runtime = match tokio::runtime::Builder::new_multi_thread()
+            .worker_threads(2)
+            .enable_all()
+            .build()
+        {
+            Ok(runtime) => runtime,
+            Err(error) => {
+                say(&format!("The demo can't start: {error}"));
+                return ExitCode::FAILURE;
+            }
+        };
+        match runtime.block_on(demo()) {
+            Ok(()) => {
+                say(
+                    "\nEvery answer was right. Now do the same with a real client and a real computer: see README.md.",
+                );
+                ExitCode::SUCCESS
+            }
+            Err(error) => {
+                say(&format!("\nThe demo failed: {error:#}"));
+                ExitCode::FAILURE
+            }
         }
     }
 }

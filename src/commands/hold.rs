@@ -16,6 +16,7 @@ use std::{
     time::Duration,
 };
 
+use clap::Args;
 use rustix::{
     event::{PollFd, PollFlags, Timespec, poll},
     process::{
@@ -28,6 +29,7 @@ use tokio::{
 };
 
 use super::{console, signals::LeaveSignals};
+use crate::settings::Folders;
 
 /// How long the program has to leave by itself once its input has ended.
 const TO_LEAVE: Duration = Duration::from_secs(1);
@@ -59,13 +61,24 @@ enum Event {
     NothingLeft,
 }
 
-/// Runs the program until nothing of it is left, and exits as it did.
-pub fn run(command: &[OsString]) -> ExitCode {
-    match hold(command) {
-        Ok(code) => ExitCode::from(code),
-        Err(problem) => {
-            console::note(&format!("mcp-bridge: {problem}"));
-            ExitCode::from(NOT_STARTED)
+/// Run a program and leave nothing of it behind; the bridge starts servers through it
+#[derive(Debug, Args)]
+#[command(hide = true)]
+pub struct Hold {
+    /// The program and its arguments
+    #[arg(trailing_var_arg = true, allow_hyphen_values = true, required = true)]
+    command: Vec<OsString>,
+}
+
+impl Hold {
+    /// Runs the program until nothing of it is left, and exits as it did.
+    pub fn run(self, _: &Folders) -> ExitCode {
+        match hold(&self.command) {
+            Ok(code) => ExitCode::from(code),
+            Err(problem) => {
+                console::note(&format!("mcp-bridge: {problem}"));
+                ExitCode::from(NOT_STARTED)
+            }
         }
     }
 }

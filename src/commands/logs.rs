@@ -7,30 +7,41 @@ use std::{
     process::ExitCode,
 };
 
+use clap::Args;
+
 use super::console;
 use crate::{base::logging, settings::Folders};
 
 /// How much of the end of the file is read to find its last lines, in bytes.
 const TAIL: u64 = 256 * 1024;
 
-/// Prints the newest log's path and its last `lines` lines.
-pub fn run(folders: &Folders, lines: usize) -> ExitCode {
-    let Some(file) = logging::newest_file(&folders.state) else {
-        console::say(&format!(
-            "There is no log yet; it will be in {}",
-            logging::folder(&folders.state).display()
-        ));
-        return ExitCode::SUCCESS;
-    };
-    console::say(&file.display().to_string());
-    match tail(&file, lines) {
-        Ok(tail) => {
-            console::say(&tail);
-            ExitCode::SUCCESS
-        }
-        Err(error) => {
-            console::note(&format!("{} can't be read: {error}", file.display()));
-            ExitCode::FAILURE
+/// Show where the log is, and its last lines
+#[derive(Debug, Args)]
+pub struct Logs {
+    /// How many lines
+    #[arg(short = 'n', long, default_value_t = 40)]
+    lines: usize,
+}
+
+impl Logs {
+    pub fn run(self, folders: &Folders) -> ExitCode {
+        let Some(file) = logging::newest_file(&folders.state) else {
+            console::say(&format!(
+                "There is no log yet; it will be in {}",
+                logging::folder(&folders.state).display()
+            ));
+            return ExitCode::SUCCESS;
+        };
+        console::say(&file.display().to_string());
+        match tail(&file, self.lines) {
+            Ok(tail) => {
+                console::say(&tail);
+                ExitCode::SUCCESS
+            }
+            Err(error) => {
+                console::note(&format!("{} can't be read: {error}", file.display()));
+                ExitCode::FAILURE
+            }
         }
     }
 }

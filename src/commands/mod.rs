@@ -1,17 +1,152 @@
-//! What the binary can be told to do: one file for each command.
+//! What the binary can be told to do: one file for each command, with its own arguments.
+//!
+//! This is the one place that knows all floors of the house, and puts them together.
 
-pub mod console;
-pub mod demo;
+mod console;
+mod demo;
 #[cfg(unix)]
-pub mod hold;
+mod hold;
 mod limits;
-pub mod logs;
-pub mod serve;
+mod logs;
+mod serve;
 mod signals;
-pub mod simulate;
+mod simulate;
 mod startup;
-pub mod status;
-pub mod stdio;
-pub mod tools;
-pub mod trust;
-pub mod upstream;
+mod status;
+mod stdio;
+mod tools;
+mod trust;
+mod upstream;
+mod worker;
+
+use std::process::ExitCode;
+
+use clap::{Parser, Subcommand};
+
+use crate::settings::Folders;
+
+/// Lets an MCP client see and program the ComputerCraft computers of a Minecraft world.
+///
+/// Without a command it serves MCP on standard input and output, as MCP clients (Claude Desktop, Claude Code,
+/// opencode, MCP Inspector) start it, and opens the link port that computers in the game connect to.
+#[derive(Debug, Parser)]
+#[command(name = "mcp-bridge", version, after_help = AFTER_HELP, args_conflicts_with_subcommands = true)]
+pub struct CommandLine {
+    #[command(subcommand)]
+    command: Option<Command>,
+
+    #[command(flatten)]
+    without: stdio::Stdio,
+}
+
+const AFTER_HELP: &str = "\
+In the game, on each computer:
+  wget run http://HOST:3001/install.lua
+  mcp-computer ws://HOST:3001
+
+Settings are read from flags, then the environment, then config.toml in the configuration folder.
+MCP_BRIDGE_LOG sets what is logged (such as debug); MCP_BRIDGE_CONFIG_DIR and MCP_BRIDGE_STATE_DIR move the folders.";
+
+impl CommandLine {
+    /// Does what it says, and tells how the process is to end.
+    pub fn run(self) -> ExitCode {
+        let folders = Folders::from_environment(startup::variable);
+        match self.command {
+            None => self.without.run(&folders),
+            Some(command) => command.run(&folders),
+        }
+    }
+}
+
+/// Makes of a list of commands, each a file and the type of its arguments there, the type of any of them. The type's
+/// doc is what the help says of the command, and its method `run` does it.
+macro_rules! commands {
+    ($($(#[$attribute:meta])* $file:ident::$command:ident,)+) => {
+        #[derive(Debug, Subcommand)]
+        enum Command {
+            $($(#[$attribute])* $command($file::$command),)+
+        }
+
+        impl Command {
+            fn run(self, folders: &Folders) -> ExitCode {
+                match self {
+                    $($(#[$attribute])* Self::$command(command) => command.run(folders),)+
+                }
+            }
+        }
+    };
+}
+
+// In the order of the help.
+commands! {
+    serve::Serve,
+    demo::Demo,
+    simulate::Simulate,
+    status::Status,
+    tools::Tools,
+    worker::Worker,
+    logs::Logs,
+    upstream::Upstream,
+    trust::Trust,
+    #[cfg(unix)]
+    hold::Hold,
+}
+
+#[cfg(test)]
+mod tests {
+    use std::{env, fmt::Write, fs, path::Path};
+
+    use clap::CommandFactory;
+
+    use super::*;
+
+    /// The environment variable that makes the committed help anew.
+    const UPDATE: &str = "MCP_BRIDGE_UPDATE_HELP";
+
+    /// Writes the short and the long help of a command, and of those below it.
+    fn write_help(command: &mut clap::Command, path: &str, all: &mut String) {
+        for (flag, help) in [
+            ("-h", command.render_help()),
+            ("--help", command.render_long_help()),
+        ] {
+            let _ = writeln!(all, "$ {path} {flag}\n{help}");
+        }
+        for below in command.get_subcommands_mut() {
+            // What is hidden is not for people, and what there is of it differs from system to system.
+            if !below.is_hide_set() && below.get_name() != "help" {
+                let path = format!("{path} {}", below.get_name());
+                write_help(below, &path, all);
+            }
+        }
+    }
+
+    #[test]
+    fn the_help_of_every_command_is_the_committed_one() {
+        let mut line = CommandLine::command().term_width(100);
+        line.build();
+        let mut help = String::new();
+        write_help(&mut line, "mcp-bridge", &mut help);
+
+        let file = Path::new(env!("CARGO_MANIFEST_DIR")).join("tests/it/help.txt");
+        if env::var_os(UPDATE).is_some() {
+            fs::write(&file, &help).unwrap();
+        }
+        let committed = fs::read_to_string(&file).unwrap_or_default();
+        let committed = committed.replace("\r\n", "\n");
+        let differs = committed
+            .lines()
+            .zip(help.lines())
+            .position(|(was, is)| was != is);
+        assert!(
+            committed == help,
+            "the help differs from tests/it/help.txt, first in line {}: if it should, run this test with {UPDATE}=1 and \
+             commit what it writes",
+            differs.map_or(committed.lines().count(), |line| line + 1)
+        );
+    }
+
+    #[test]
+    fn the_command_line_is_sound() {
+        CommandLine::command().debug_assert();
+    }
+}

@@ -6,50 +6,69 @@ use std::{
     process::ExitCode,
 };
 
+use clap::Args;
+
 use super::{
     console,
     startup::{self, BadSettings, Bridge},
 };
 use crate::{
     mcp::http::{McpPort, OpenError},
-    settings::{Config, Flags, Folders, McpConfig},
+    settings::{Config, FlagsOf, Folders, McpConfig},
 };
 
-/// Serves any number of MCP clients until the system asks this process to leave. With `print_port` it writes the
-/// port that it serves at to standard output, as soon as it does.
-pub fn run(flags: &Flags, folders: &Folders, print_port: bool) -> ExitCode {
-    let config = match startup::prepare(flags, folders) {
-        Ok(config) => config,
-        Err(code) => return code,
-    };
-    let mcp = match McpConfig::load(flags, startup::variable, folders) {
-        Ok(mcp) => mcp,
-        Err(error) => return startup::refuse_setting(error),
-    };
-    startup::run(&config, folders, async |bridge| {
-        let Bridge {
-            fleet,
-            server,
-            mut signals,
-        } = bridge;
-        // Before computers are wanted: a bridge that can't serve takes the link port from no other.
-        let names = &config.link.names;
-        let port = match McpPort::open(&mcp, names, server, fleet.clone()).await {
-            Ok(port) => port,
-            Err(error @ OpenError::NoToken(_)) => return Err(BadSettings(error.to_string()).into()),
-            Err(error) => return Err(error.into()),
+/// Keep computers linked while no client is open, and serve MCP over HTTP
+#[derive(Debug, Args)]
+pub struct Serve {
+    #[command(flatten)]
+    mcp: FlagsOf<McpConfig>,
+
+    /// Print the port that MCP is served at, as soon as it is
+    #[arg(long)]
+    print_port: bool,
+
+    #[command(flatten)]
+    settings: FlagsOf<Config>,
+}
+
+impl Serve {
+    /// Serves any number of MCP clients until the system asks this process to leave.
+    pub fn run(self, folders: &Folders) -> ExitCode {
+        let config = match startup::prepare(&self.settings.given, folders) {
+            Ok(config) => config,
+            Err(code) => return code,
         };
-        fleet.want();
-        let address = port.address();
-        tracing::info!(%address, "MCP is served over HTTP");
-        if print_port {
-            console::say(&address.port().to_string());
-        }
-        if io::stderr().is_terminal() {
-            console::note(&greeting(address, &config, mcp.token.is_some()));
-        }
-        Ok(port.serve(signals.next()).await)
-    })
+        let mcp = match McpConfig::load(&self.mcp.given, startup::variable, folders) {
+            Ok(mcp) => mcp,
+            Err(error) => return startup::refuse_setting(error),
+        };
+        startup::run(&config, folders, async |bridge| {
+            let Bridge {
+                fleet,
+                server,
+                mut signals,
+            } = bridge;
+            // Before computers are wanted: a bridge that can't serve takes the link port from no other.
+            let names = &config.link.names;
+            let port = match McpPort::open(&mcp, names, server, fleet.clone()).await {
+                Ok(port) => port,
+                Err(error @ OpenError::NoToken(_)) => {
+                    return Err(BadSettings(error.to_string()).into());
+                }
+                Err(error) => return Err(error.into()),
+            };
+            fleet.want();
+            let address = port.address();
+            tracing::info!(%address, "MCP is served over HTTP");
+            if self.print_port {
+                console::say(&address.port().to_string());
+            }
+            if io::stderr().is_terminal() {
+                console::note(&greeting(address, &config, mcp.token.is_some()));
+            }
+            Ok(port.serve(signals.next()).await)
+        })
+    }
 }
 
 /// What a person reads who started this by hand.

@@ -11,6 +11,7 @@ use std::{
 };
 
 use anyhow::Context;
+use clap::Args;
 use tokio::{runtime::Handle, sync::watch, task::JoinSet};
 
 use self::controls::Control;
@@ -20,48 +21,90 @@ use super::{
 };
 use crate::{
     link::agent,
+    settings::Folders,
     simulator::{Computer, ComputerOptions, Kind, ProgramState, State, Version, World},
 };
 
-/// Which computers to simulate.
-#[derive(Debug, Clone)]
-pub struct Simulation {
-    /// How many.
-    pub count: u64,
-    /// Of what kind.
-    pub kind: Kind,
-    /// As which version of CC:Tweaked.
-    pub version: Version,
-    /// The first one's number; the others follow.
-    pub first_id: u64,
-    /// Their label; with several, a dash and a count are put after it. The kind's name by default.
-    pub label: Option<String>,
-    /// The bridge.
-    pub url: String,
-    /// The token that the bridge wants, if it wants one.
-    pub token: Option<String>,
-    /// Whether to draw their screens in this terminal and take keys.
-    pub show: bool,
+/// Run computers without the game, which link to a bridge as real ones do
+#[derive(Debug, Args)]
+pub struct Simulate {
+    /// How many computers
+    #[arg(long, default_value_t = 1, value_parser = clap::value_parser!(u64).range(1..=1000))]
+    count: u64,
+
+    /// computer, turtle, pocket or command
+    #[arg(long, default_value_t)]
+    kind: Kind,
+
+    /// The version of CC:Tweaked they behave as, such as 1.89 (Minecraft 1.12.2), 1.101 (1.16) or 1.113 (1.20)
+    #[arg(long, value_name = "VERSION", default_value_t)]
+    version: Version,
+
+    /// The first computer's number; the others follow
+    #[arg(long, value_name = "ID", default_value_t = 1)]
+    first_id: u64,
+
+    /// Their label; several are counted after it [default: the kind]
+    #[arg(long)]
+    label: Option<String>,
+
+    /// The bridge's link port
+    #[arg(long, default_value = "ws://127.0.0.1:3001")]
+    url: String,
+
+    /// The token that the bridge wants, if it wants one
+    #[arg(long)]
+    token: Option<String>,
+
+    /// Draw their screens in this terminal, and take keys
+    #[arg(long)]
+    show: bool,
 }
 
-/// Runs the computers, shows what their screens say, and ends when all their agents have, or at Ctrl+C.
-pub fn run(simulation: &Simulation) -> ExitCode {
-    let ended = tokio::runtime::Builder::new_multi_thread()
-        .worker_threads(2)
-        .enable_all()
-        .build()
-        .context("the runtime can't be started")
-        .and_then(|runtime| runtime.block_on(simulate(simulation)));
-    match ended {
-        Ok(()) => ExitCode::SUCCESS,
-        Err(error) => {
-            note(&format!("mcp-bridge: {error:#}"));
-            ExitCode::FAILURE
+impl Simulate {
+    /// Runs the computers, shows what their screens say, and ends when all their agents have, or at Ctrl+C.
+    pub fn run(self, _: &Folders) -> ExitCode {
+        let ended = tokio::runtime::Builder::new_multi_thread()
+            .worker_threads(2)
+            .enable_all()
+            .build()
+            .context("the runtime can't be started")
+            .and_then(|runtime| runtime.block_on(simulate(&self)));
+        match ended {
+            Ok(()) => ExitCode::SUCCESS,
+            Err(error) => {
+                note(&format!("mcp-bridge: {error:#}"));
+                ExitCode::FAILURE
+            }
         }
+    }
+
+    fn start(&self, number: u64) -> anyhow::Result<Computer> {
+        let id = self.first_id + number;
+        let label = self.label.as_deref().unwrap_or(self.kind.name());
+        let mut options = ComputerOptions::new(id).with_file("mcp-computer.lua", agent::program());
+        options.kind = self.kind;
+        options.version = self.version.clone();
+        options.label = Some(if self.count == 1 && self.label.is_some() {
+            label.to_owned()
+        } else {
+            format!("{label}-{}", number + 1)
+        });
+        let token = self
+            .token
+            .as_ref()
+            .map(|token| format!(" --token {token}"))
+            .unwrap_or_default();
+        Computer::start(
+            options,
+            &format!("mcp-computer {}{token}", self.url),
+            &Handle::current(),
+        )
+        .with_context(|| format!("computer {id} can't be started"))
     }
 }
 
-async fn simulate(simulation: &Simulation) -> anyhow::Result<()> {
+async fn simulate(simulation: &Simulate) -> anyhow::Result<()> {
     let mut signals = LeaveSignals::listen().context("signals can't be listened to")?;
     let computers: anyhow::Result<_> = (0..simulation.count)
         .map(|number| simulation.start(number))
@@ -110,32 +153,6 @@ async fn watch_and_obey(world: &Arc<World>) {
     }
     asking.send_replace(false);
     while reports.join_next().await.is_some() {}
-}
-
-impl Simulation {
-    fn start(&self, number: u64) -> anyhow::Result<Computer> {
-        let id = self.first_id + number;
-        let label = self.label.as_deref().unwrap_or(self.kind.name());
-        let mut options = ComputerOptions::new(id).with_file("mcp-computer.lua", agent::program());
-        options.kind = self.kind;
-        options.version = self.version.clone();
-        options.label = Some(if self.count == 1 && self.label.is_some() {
-            label.to_owned()
-        } else {
-            format!("{label}-{}", number + 1)
-        });
-        let token = self
-            .token
-            .as_ref()
-            .map(|token| format!(" --token {token}"))
-            .unwrap_or_default();
-        Computer::start(
-            options,
-            &format!("mcp-computer {}{token}", self.url),
-            &Handle::current(),
-        )
-        .with_context(|| format!("computer {id} can't be started"))
-    }
 }
 
 /// Shows what comes onto a computer's screen, and what becomes of it. Ends once its agent or the computer itself has

@@ -106,7 +106,11 @@ fn block_on(
         );
         let fleet = Arc::new(Fleet::start(&config.link, Some(&folders.shared)));
         let upstream = upstream(config, folders);
-        let catalogue = tools::start(config, vec![tools::upstream::source(&upstream)]);
+        let catalogue = tools::start(
+            config,
+            folders.own_tools(),
+            vec![tools::upstream::source(&upstream)],
+        );
         let server = Server::new(fleet.clone(), catalogue).with_upstream(upstream.clone());
         let why = serve(Bridge {
             fleet,

@@ -2,53 +2,67 @@
 
 use std::process::ExitCode;
 
-use super::{console, startup::BAD_SETTINGS};
+use clap::Args;
+
+use super::{
+    console,
+    startup::{self, BAD_SETTINGS},
+};
 use crate::{
     base::logging,
     bridges::holder::{self, Health, Unknown},
     computers::Blocked,
-    settings::{Config, Flags, Folders, LinkConfig},
+    settings::{Config, FlagsOf, Folders, LinkConfig},
 };
 
 /// The exit code when no bridge answers.
 const NO_BRIDGE: u8 = 1;
 
-/// Prints what there is to say. Exit code 0: a bridge answers; 1: none does; 2: settings that can't be used.
-pub fn run(flags: &Flags, folders: &Folders) -> ExitCode {
-    let config = match Config::load(flags, |name| std::env::var(name).ok(), folders) {
-        Ok(config) => config.link,
-        Err(error) => {
-            console::note(&format!("mcp-bridge: {error}"));
-            return ExitCode::from(BAD_SETTINGS);
-        }
-    };
-    let runtime = match tokio::runtime::Builder::new_current_thread()
-        .enable_all()
-        .build()
-    {
-        Ok(runtime) => runtime,
-        Err(error) => {
-            console::note(&format!(
-                "mcp-bridge: the runtime can't be started: {error}"
-            ));
-            return ExitCode::FAILURE;
-        }
-    };
-    let health = runtime.block_on(holder::health(&config));
-    let address = Blocked::because(&config, String::new()).address;
-    let (words, code) = match &health {
-        Ok(health) => (healthy(&address, health), ExitCode::SUCCESS),
-        Err(unknown) => (
-            unhealthy(&config, &address, unknown, folders),
-            ExitCode::from(NO_BRIDGE),
-        ),
-    };
-    console::say(&words);
-    console::say(&format!(
-        "Log: {}",
-        logging::folder(&folders.state).display()
-    ));
-    code
+/// Show who holds the link port, how many bridges share it, and how many computers are linked
+#[derive(Debug, Args)]
+pub struct Status {
+    #[command(flatten)]
+    settings: FlagsOf<Config>,
+}
+
+impl Status {
+    /// Exit code 0: a bridge answers; 1: none does; 2: settings that can't be used.
+    pub fn run(self, folders: &Folders) -> ExitCode {
+        let config = match Config::load(&self.settings.given, startup::variable, folders) {
+            Ok(config) => config.link,
+            Err(error) => {
+                console::note(&format!("mcp-bridge: {error}"));
+                return ExitCode::from(BAD_SETTINGS);
+            }
+        };
+        let runtime = match tokio::runtime::Builder::new_current_thread()
+            .enable_all()
+            .build()
+        {
+            Ok(runtime) => runtime,
+            Err(error) => {
+                console::note(&format!(
+                    "mcp-bridge: the runtime can't be started: {error}"
+                ));
+                return ExitCode::FAILURE;
+            }
+        };
+        let health = runtime.block_on(holder::health(&config));
+        let address = Blocked::because(&config, String::new()).address;
+        let (words, code) = match &health {
+            Ok(health) => (healthy(&address, health), ExitCode::SUCCESS),
+            Err(unknown) => (
+                unhealthy(&config, &address, unknown, folders),
+                ExitCode::from(NO_BRIDGE),
+            ),
+        };
+        console::say(&words);
+        console::say(&format!(
+            "Log: {}",
+            logging::folder(&folders.state).display()
+        ));
+        code
+    }
 }
 
 fn healthy(address: &str, health: &Health) -> String {

@@ -3,6 +3,7 @@
 use std::{io::IsTerminal, process::ExitCode};
 
 use anyhow::Context;
+use clap::Args;
 
 use super::{
     console,
@@ -11,19 +12,28 @@ use super::{
 use crate::{
     base::logging,
     mcp::{self, stdio},
-    settings::{Flags, Folders},
+    settings::{Config, FlagsOf, Folders},
 };
 
-/// Serves one MCP client until it is gone or the system asks this process to leave.
-pub fn run(flags: &Flags, folders: &Folders) -> ExitCode {
-    let config = match startup::prepare(flags, folders) {
-        Ok(config) => config,
-        Err(code) => return code,
-    };
-    if std::io::stdin().is_terminal() {
-        console::note(&greeting(folders));
+// A doc comment here would be taken for what the whole program's help begins with.
+#[derive(Debug, Args)]
+pub struct Stdio {
+    #[command(flatten)]
+    settings: FlagsOf<Config>,
+}
+
+impl Stdio {
+    /// Serves one MCP client until it is gone or the system asks this process to leave.
+    pub fn run(self, folders: &Folders) -> ExitCode {
+        let config = match startup::prepare(&self.settings.given, folders) {
+            Ok(config) => config,
+            Err(code) => return code,
+        };
+        if std::io::stdin().is_terminal() {
+            console::note(&greeting(folders));
+        }
+        startup::run(&config, folders, serve)
     }
-    startup::run(&config, folders, serve)
 }
 
 async fn serve(bridge: Bridge) -> anyhow::Result<&'static str> {

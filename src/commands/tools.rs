@@ -8,13 +8,17 @@ use std::{
 };
 
 use anyhow::{Context as _, bail};
+use clap::{Args, Subcommand};
 use futures_util::{FutureExt, future::BoxFuture};
 use serde_json::Value;
 
-use super::console::{note, say};
+use super::{
+    console::{note, say},
+    startup,
+};
 use crate::{
     computers::Fleet,
-    settings::{Config, Flags, Folders, TOOLS_FOLDER},
+    settings::{Config, Flags, FlagsOf, Folders, ToolsConfig},
     tools::{
         self, Catalogue, Context, Level, Listener, Offer, Step, builtin,
         catalogue::{Found, fixed},
@@ -25,11 +29,90 @@ use crate::{
     },
 };
 
+/// Write, check and try tools of your own
+#[derive(Debug, Args)]
+pub struct Tools {
+    #[command(subcommand)]
+    action: Action,
+}
+
+#[derive(Debug, Subcommand)]
+enum Action {
+    /// List the tools, prompts and resources there are
+    List {
+        #[command(flatten)]
+        settings: FlagsOf<ToolsConfig>,
+    },
+
+    /// Check a folder of tools, or all that are set, and say what is wrong in which file and line
+    Check {
+        /// The folder
+        folder: Option<PathBuf>,
+
+        #[command(flatten)]
+        settings: FlagsOf<ToolsConfig>,
+    },
+
+    /// Write a new tool to begin with
+    New {
+        /// Its name
+        name: String,
+
+        /// The folder of tools to write it into [default: the one in the configuration folder]
+        #[arg(long, value_name = "DIR")]
+        folder: Option<PathBuf>,
+
+        /// Make it one that runs on a computer in the game
+        #[arg(long)]
+        computer: bool,
+    },
+
+    /// Run a tool as a client would, and print what comes back
+    Run {
+        /// Its name
+        name: String,
+
+        /// Its arguments, as a JSON object
+        #[arg(long, value_name = "JSON", default_value = "{}")]
+        args: String,
+
+        #[command(flatten)]
+        settings: FlagsOf<Config>,
+    },
+}
+
+impl Tools {
+    pub fn run(self, folders: &Folders) -> ExitCode {
+        let all_is_well = match self.action {
+            Action::List { settings } => list(&settings.given, folders),
+            Action::Check { folder, settings } => check(folder, &settings.given, folders),
+            Action::New {
+                name,
+                folder,
+                computer,
+            } => write_new(&name, folder, computer, folders).map(|()| true),
+            Action::Run {
+                name,
+                args,
+                settings,
+            } => run(&name, &args, &settings.given, folders),
+        };
+        match all_is_well {
+            Ok(true) => ExitCode::SUCCESS,
+            Ok(false) => ExitCode::FAILURE,
+            Err(error) => {
+                note(&format!("mcp-bridge: {error:#}"));
+                ExitCode::FAILURE
+            }
+        }
+    }
+}
+
 /// Lists all there is.
-pub fn list(flags: &Flags, folders: &Folders) -> ExitCode {
-    ended(in_runtime(async {
+fn list(flags: &Flags, folders: &Folders) -> anyhow::Result<bool> {
+    in_runtime(async {
         let config = load(flags, folders)?;
-        let (catalogue, problems) = read(&config);
+        let (catalogue, problems) = read(&config, folders);
         let snapshot = catalogue.now();
         for (tool, verdict) in snapshot.all() {
             let state = match verdict {
@@ -55,20 +138,19 @@ pub fn list(flags: &Flags, folders: &Folders) -> ExitCode {
             note(problem);
         }
         Ok(problems.is_empty() && unmet.is_empty())
-    }))
+    })
 }
 
 /// Checks folders of tools.
-pub fn check(folder: Option<PathBuf>, flags: &Flags, folders: &Folders) -> ExitCode {
-    ended(in_runtime(async {
-        let mut config = load(flags, folders)?;
-        if let Some(folder) = folder {
-            config.tools.own_folder = None;
-            config.tools.folders = vec![folder];
-        }
+fn check(folder: Option<PathBuf>, flags: &Flags, folders: &Folders) -> anyhow::Result<bool> {
+    in_runtime(async {
+        let config = load(flags, folders)?;
         let kit = Kit::default();
         let built_in = builtin::offer(&kit, config.probe_timeout);
-        let roots = tools::roots(&config.tools);
+        let roots = match folder {
+            Some(folder) => tools::roots(None, &[folder]),
+            None => tools::roots(folders.own_tools(), &config.tools.chosen.folders),
+        };
         for root in &roots {
             say(&format!("{}", root.path.display()));
         }
@@ -93,22 +175,17 @@ pub fn check(folder: Option<PathBuf>, flags: &Flags, folders: &Folders) -> ExitC
             }
         ));
         Ok(look.problems.is_empty())
-    }))
-}
-
-/// Writes a new tool.
-pub fn new(name: &str, folder: Option<PathBuf>, computer: bool, folders: &Folders) -> ExitCode {
-    ended(write_new(name, folder, computer, folders).map(|()| true))
+    })
 }
 
 /// Runs a tool.
-pub fn run(name: &str, arguments: &str, flags: &Flags, folders: &Folders) -> ExitCode {
-    ended(in_runtime(async {
+fn run(name: &str, arguments: &str, flags: &Flags, folders: &Folders) -> anyhow::Result<bool> {
+    in_runtime(async {
         let Ok(Value::Object(arguments)) = serde_json::from_str(arguments) else {
             bail!("--args must be a JSON object, such as {{\"name\":\"World\"}}, not {arguments}");
         };
         let config = load(flags, folders)?;
-        let (catalogue, problems) = read(&config);
+        let (catalogue, problems) = read(&config, folders);
         for problem in &problems {
             note(problem);
         }
@@ -134,7 +211,7 @@ pub fn run(name: &str, arguments: &str, flags: &Flags, folders: &Folders) -> Exi
             }
         }
         Ok(result.is_error != Some(true))
-    }))
+    })
 }
 
 /// A person at a terminal, who is told on standard error.
@@ -157,18 +234,15 @@ impl Listener for Terminal {
 }
 
 fn load(flags: &Flags, folders: &Folders) -> anyhow::Result<Config> {
-    Ok(Config::load(
-        flags,
-        |name| std::env::var(name).ok(),
-        folders,
-    )?)
+    Ok(Config::load(flags, startup::variable, folders)?)
 }
 
 /// All tools as they are now, and what is wrong.
-fn read(config: &Config) -> (Arc<Catalogue>, Vec<String>) {
+fn read(config: &Config, folders: &Folders) -> (Arc<Catalogue>, Vec<String>) {
     let kit = Kit::default();
     let built_in = builtin::offer(&kit, config.probe_timeout);
-    let look = folder::Folders::new(tools::roots(&config.tools), kit, &built_in).look();
+    let roots = tools::roots(folders.own_tools(), &config.tools.chosen.folders);
+    let look = folder::Folders::new(roots, kit, &built_in).look();
     let problems = look.problems.iter().map(ToString::to_string).collect();
     let sources = vec![fixed(built_in), fixed(look.offer)];
     let policy = Policy::of(&config.tools);
@@ -184,17 +258,6 @@ fn in_runtime<T>(work: impl Future<Output = anyhow::Result<T>>) -> anyhow::Resul
         .block_on(work)
 }
 
-fn ended(result: anyhow::Result<bool>) -> ExitCode {
-    match result {
-        Ok(true) => ExitCode::SUCCESS,
-        Ok(false) => ExitCode::FAILURE,
-        Err(error) => {
-            note(&format!("mcp-bridge: {error:#}"));
-            ExitCode::FAILURE
-        }
-    }
-}
-
 fn count(number: usize, word: &str) -> String {
     match number {
         1 => format!("1 {word}"),
@@ -208,10 +271,9 @@ fn write_new(
     computer: bool,
     folders: &Folders,
 ) -> anyhow::Result<()> {
-    let root = match (folder, &folders.config) {
-        (Some(folder), _) => folder,
-        (None, Some(config)) => config.join(TOOLS_FOLDER),
-        (None, None) => bail!("there is no configuration folder here; say where with --folder DIR"),
+    let own = folders.own_tools();
+    let Some(root) = folder.or_else(|| own.clone()) else {
+        bail!("there is no configuration folder here; say where with --folder DIR");
     };
     let tool = root.join(name);
     let is_name = name.starts_with(|c: char| c.is_ascii_alphabetic())
@@ -237,11 +299,7 @@ fn write_new(
     write(&tool.join(FILE), &fill(MANIFEST))?;
     write(&tool.join(format!("{name}.lua")), &fill(handler))?;
     say(&format!("Written: {}", tool.display()));
-    let given = if folders
-        .config
-        .as_ref()
-        .is_some_and(|config| root == config.join(TOOLS_FOLDER))
-    {
+    let given = if own.is_some_and(|own| own == root) {
         String::new()
     } else {
         format!(" --tools \"{}\"", root.display())

@@ -6,6 +6,7 @@ use std::{
     process::ExitCode,
 };
 
+use clap::Args;
 use rmcp::model::Tool;
 use serde_json::Value;
 use similar::{ChangeTag, TextDiff};
@@ -23,8 +24,29 @@ use crate::{
     },
 };
 
+/// Allow the MCP servers that this folder configures, or changed tools of one server
+#[derive(Debug, Args)]
+pub struct Trust {
+    /// Accept the definitions of this server's tools as they are now
+    #[arg(long, value_name = "NAME")]
+    server: Option<String>,
+
+    /// Say yes without being asked
+    #[arg(long)]
+    yes: bool,
+}
+
+impl Trust {
+    pub fn run(self, folders: &Folders) -> ExitCode {
+        match &self.server {
+            Some(name) => server(folders, name, self.yes),
+            None => project(folders, self.yes),
+        }
+    }
+}
+
 /// Shows what the project in this folder would start, and allows it if the user says yes.
-pub fn project(folders: &Folders, yes: bool) -> ExitCode {
+fn project(folders: &Folders, yes: bool) -> ExitCode {
     let here = std::env::current_dir().unwrap_or_default();
     let found = sources::resolve(&sources::read(&here, folders.config.as_deref()), None);
     let Some(file) = &found.project else {
@@ -123,7 +145,7 @@ fn quoted(word: &str) -> String {
 }
 
 /// Shows how the tools of a server have changed since they were accepted, and accepts them if the user says yes.
-pub fn server(folders: &Folders, name: &str, yes: bool) -> ExitCode {
+fn server(folders: &Folders, name: &str, yes: bool) -> ExitCode {
     let here = std::env::current_dir().unwrap_or_default();
     let found = sources::resolve(&sources::read(&here, folders.config.as_deref()), None);
     let trusted = found

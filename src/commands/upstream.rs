@@ -11,6 +11,8 @@ use std::{
     time::{Duration, Instant, SystemTime},
 };
 
+use clap::{Args, Subcommand};
+
 use super::console;
 use crate::{
     base::logging,
@@ -31,8 +33,47 @@ use crate::{
 /// How long a running bridge has to follow a request; it looks for some once a second.
 const TO_FOLLOW: Duration = Duration::from_secs(5);
 
+/// Show or restart the MCP servers that running bridges manage
+#[derive(Debug, Args)]
+pub struct Upstream {
+    #[command(subcommand)]
+    action: Action,
+}
+
+#[derive(Debug, Subcommand)]
+enum Action {
+    /// Show every server: its state, since when, its tools, its last error
+    List,
+
+    /// Stop a server and start it anew, in every bridge that manages it
+    Restart {
+        /// Its name
+        name: String,
+    },
+
+    /// Show what a server last wrote to standard error
+    Logs {
+        /// Its name
+        name: String,
+
+        /// How many lines
+        #[arg(short = 'n', long, default_value_t = 40)]
+        lines: usize,
+    },
+}
+
+impl Upstream {
+    pub fn run(self, folders: &Folders) -> ExitCode {
+        match self.action {
+            Action::List => list(folders),
+            Action::Restart { name } => restart(folders, &name),
+            Action::Logs { name, lines } => logs(folders, &name, lines),
+        }
+    }
+}
+
 /// Shows the servers of every running bridge, and those that this folder configures.
-pub fn list(folders: &Folders) -> ExitCode {
+fn list(folders: &Folders) -> ExitCode {
     let now = SystemTime::now();
     let running = status::running(&folders.shared);
     for report in &running {
@@ -101,7 +142,7 @@ fn configured(folders: &Folders, here: &Path) -> Report {
 }
 
 /// Restarts a server in every running bridge that manages it, and waits until they do.
-pub fn restart(folders: &Folders, name: &str) -> ExitCode {
+fn restart(folders: &Folders, name: &str) -> ExitCode {
     let before = managers(folders, name);
     if before.is_empty() {
         console::note(&format!(
@@ -162,7 +203,7 @@ fn managers(folders: &Folders, name: &str) -> Vec<(u32, u32)> {
 }
 
 /// Shows the last lines that a server wrote to standard error, as logged by all bridges.
-pub fn logs(folders: &Folders, name: &str, lines: usize) -> ExitCode {
+fn logs(folders: &Folders, name: &str, lines: usize) -> ExitCode {
     let Some(file) = logging::newest_file(&folders.state) else {
         console::say("There is no log yet.");
         return ExitCode::SUCCESS;

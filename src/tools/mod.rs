@@ -29,24 +29,22 @@ mod validation;
 pub mod watch;
 mod wording;
 
-use std::sync::Arc;
+use std::{path::PathBuf, sync::Arc};
 
 use futures_util::{FutureExt, future::BoxFuture};
 use rmcp::model::{CallToolResult, ContentBlock, JsonObject, Tool as Definition, ToolAnnotations};
 use serde_json::Value;
 
-use crate::{
-    computers::Fleet,
-    settings::{Config, ToolsConfig},
-};
+use crate::{computers::Fleet, settings::Config};
 pub use catalogue::{Catalogue, Offer, Snapshot, Source};
 use folder::Root;
 use policy::Policy;
 
-/// All tools of this bridge: its own, those of the folders that `config` names, which it follows, and those of `others`.
-/// To be called in the runtime.
-pub fn start(config: &Config, others: Vec<Source>) -> Arc<Catalogue> {
-    let (built_in, folders, begin) = watch::follow(roots(&config.tools), config.probe_timeout);
+/// All tools of this bridge: its own; those of the user's `own_folder` and of the folders that `config` names, which it
+/// follows; and those of `others`. To be called in the runtime.
+pub fn start(config: &Config, own_folder: Option<PathBuf>, others: Vec<Source>) -> Arc<Catalogue> {
+    let roots = roots(own_folder, &config.tools.chosen.folders);
+    let (built_in, folders, begin) = watch::follow(roots, config.probe_timeout);
     let sources = [built_in, folders].into_iter().chain(others).collect();
     let catalogue = Catalogue::start_when_wanted(sources, Policy::of(&config.tools), begin);
     let (told, mut follow) = (catalogue.clone(), catalogue.follow());
@@ -60,15 +58,13 @@ pub fn start(config: &Config, others: Vec<Source>) -> Arc<Catalogue> {
     catalogue
 }
 
-/// The folders of tools that there are to be.
-pub fn roots(config: &ToolsConfig) -> Vec<Root> {
-    let own = config.own_folder.iter().map(|path| (path, false));
-    let named = config.folders.iter().map(|path| (path, true));
-    own.chain(named)
-        .map(|(path, is_named)| Root {
-            path: path.clone(),
-            is_named,
-        })
+/// The folders of tools that there are to be: the user's own one, and those that were named.
+pub fn roots(own: Option<PathBuf>, named: &[PathBuf]) -> Vec<Root> {
+    let own = own.map(|path| (path, false));
+    let named = named.iter().map(|path| (path.clone(), true));
+    own.into_iter()
+        .chain(named)
+        .map(|(path, is_named)| Root { path, is_named })
         .collect()
 }
 

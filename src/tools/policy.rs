@@ -42,7 +42,7 @@ impl Policy {
     pub fn of(config: &ToolsConfig) -> Self {
         Self {
             sets: config.sets.clone(),
-            names: config.names.clone(),
+            names: config.chosen.names.clone(),
             read_only: config.read_only,
         }
     }

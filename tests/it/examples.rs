@@ -5,7 +5,7 @@ use std::{collections::BTreeMap, fs, path::Path};
 use crate::common::{bridge::Bridge, served::Served};
 use mcp_bridge::{
     link::agent,
-    settings::{Config, DEFAULT_LINK_PORT, DEFAULT_MCP_PORT, Flags, McpConfig},
+    settings::{Config, Flags, McpConfig},
     simulator::{Computer, ComputerOptions, Kind},
 };
 use mlua::Lua;
@@ -193,7 +193,7 @@ async fn the_command_of_every_service_starts_a_bridge_that_serves_over_http() {
             let mcp = McpConfig::resolve(&Flags::default(), given, file, "").unwrap();
             assert_eq!(
                 (link.link.port, mcp.port),
-                (DEFAULT_LINK_PORT, DEFAULT_MCP_PORT),
+                default_ports(),
                 "{name}: {variable}"
             );
         }
@@ -253,7 +253,8 @@ fn the_address_in_opencodes_configuration_is_the_default_one() {
     let config: Value = serde_json::from_str(&example("opencode-remote.json")).unwrap();
     let entry = &config["mcp"]["computercraft"];
     assert_eq!(entry["type"], "remote");
-    let url = format!("http://127.0.0.1:{DEFAULT_MCP_PORT}/mcp");
+    let (_, mcp_port) = default_ports();
+    let url = format!("http://127.0.0.1:{mcp_port}/mcp");
     assert_eq!(entry["url"], url.as_str());
 }
 
@@ -263,6 +264,12 @@ fn config_of(text: &str) -> (Config, McpConfig) {
         Config::resolve(&Flags::default(), |_| None, file, text).unwrap(),
         McpConfig::resolve(&Flags::default(), |_| None, file, text).unwrap(),
     )
+}
+
+/// The link port, and the port of MCP over HTTP, where nothing sets them.
+fn default_ports() -> (u16, u16) {
+    let (config, mcp) = config_of("");
+    (config.link.port, mcp.port)
 }
 
 #[test]
@@ -290,7 +297,7 @@ fn the_configuration_file_has_every_setting() {
             .is_some_and(|token| token.matches("a-long-random-text"))
     );
     assert_eq!(config.link.names, ["bridge.example.org"]);
-    assert!(config.tools.folders[0].ends_with("more-tools") && config.tools.sets.is_some());
+    assert!(config.tools.chosen.folders[0].ends_with("more-tools") && config.tools.sets.is_some());
 
     let keys: toml::Table = toml::from_str(&text).unwrap();
     let unknown = Config::resolve(
@@ -314,7 +321,7 @@ fn the_rule_for_the_game_permits_the_link_port_before_private_addresses_are_deni
     assert_eq!(rules[0]["host"].as_str(), Some("127.0.0.0/8"));
     assert_eq!(
         rules[0]["port"].as_integer(),
-        Some(DEFAULT_LINK_PORT.into())
+        Some(default_ports().0.into())
     );
     assert_eq!(rules[0]["action"].as_str(), Some("allow"));
     assert_eq!(rules[1]["host"].as_str(), Some("$private"));

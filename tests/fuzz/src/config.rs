@@ -18,22 +18,33 @@ pub fn check(data: &[u8]) {
             .filter(|part| !part.is_empty())
             .map(str::to_owned)
     };
-    let mut flags = Flags {
-        link_host: given(),
-        link_port: given(),
-        link_token: given(),
-        link_names: given(),
-        probe_timeout_ms: given(),
-        ..Flags::default()
+    let mut flags = Flags::default();
+    let mut give = |flag, value: Option<String>| {
+        if let Some(value) = value {
+            flags = std::mem::take(&mut flags).with(flag, value);
+        }
     };
+    for flag in [
+        "--link-host",
+        "--link-port",
+        "--link-token",
+        "--link-names",
+        "--probe-timeout-ms",
+    ] {
+        give(flag, given());
+    }
     let in_environment = given();
-    flags.mcp_host = given();
-    flags.mcp_port = given();
-    flags.mcp_token = given();
-    flags.tools.extend(given());
-    flags.toolsets = given();
-    flags.read_only = given().is_some();
-    flags.upstream = given();
+    for flag in [
+        "--mcp-host",
+        "--mcp-port",
+        "--mcp-token",
+        "--tools",
+        "--toolsets",
+    ] {
+        give(flag, given());
+    }
+    give("--read-only", given().map(|_| "true".to_owned()));
+    give("--upstream", given());
     let variable = |_: &str| in_environment.clone();
     match Config::resolve(&flags, variable, Path::new("config.toml"), file) {
         Ok(config) => check_bounds(&config),
@@ -65,10 +76,10 @@ pub fn check_bounds(config: &Config) {
         (Duration::from_millis(1)..=Duration::from_secs(600)).contains(&probe),
         "{probe:?}"
     );
-    for folder in &config.tools.folders {
+    for folder in &config.tools.chosen.folders {
         assert!(folder.is_absolute(), "{folder:?}");
     }
-    for word in [&config.tools.sets, &config.tools.names]
+    for word in [&config.tools.sets, &config.tools.chosen.names]
         .into_iter()
         .flatten()
         .flatten()

@@ -147,6 +147,9 @@ impl House {
             if let Some(name) = item_name(item) {
                 reader.module.items.push(name);
             }
+            if let Item::Macro(call) = item {
+                reader.module.items.extend(types_made_by(call));
+            }
             let Item::Mod(module) = item else { continue };
             if skipped(self.tests, &module.attrs) {
                 continue;
@@ -438,6 +441,23 @@ fn item_name(item: &Item) -> Option<String> {
         _ => return None,
     };
     Some(ident.unraw().to_string())
+}
+
+/// The types that the call of a macro makes, as far as they stand there as types do.
+fn types_made_by(call: &syn::ItemMacro) -> Vec<String> {
+    let is_definition = call.ident.is_some();
+    let tokens: Vec<_> = call.mac.tokens.clone().into_iter().collect();
+    tokens
+        .windows(2)
+        .filter_map(|pair| match pair {
+            [TokenTree::Ident(word), TokenTree::Ident(name)]
+                if !is_definition && (word == "struct" || word == "enum") =>
+            {
+                Some(name.unraw().to_string())
+            }
+            _ => None,
+        })
+        .collect()
 }
 
 fn item_attributes(item: &Item) -> &[Attribute] {
