@@ -22,10 +22,11 @@ use tokio::{
 use tokio_util::{sync::CancellationToken, task::TaskTracker};
 
 use super::{
-    Settings, is_for, is_opencode,
+    audience::{is_for, is_opencode},
     listing::{Listing, View},
     requests::{Inbox, Request},
-    server::{Phase, Place, Server},
+    server::{Phase, Server, ServerFolders, keeper::keep},
+    settings::Settings,
     sources::{self, Resolution},
     status::{HEARTBEAT, Report, StatusFile},
     trust,
@@ -269,8 +270,8 @@ impl Manager {
             return;
         };
         *stamps = look.stamps;
-        let place = Place {
-            folder: self.settings.folder.clone(),
+        let folders = ServerFolders {
+            working: self.settings.folder.clone(),
             state: self.settings.state.clone(),
         };
         let mut servers = self.lock();
@@ -295,9 +296,9 @@ impl Manager {
                 servers.all.push(server);
                 continue;
             }
-            let (server, keeper) =
-                Server::new(entry.clone(), disabled, place.clone(), self.news.clone());
-            self.tasks.spawn(keeper);
+            let (server, orders) =
+                Server::new(entry.clone(), disabled, folders.clone(), self.news.clone());
+            self.tasks.spawn(keep(server.clone(), orders));
             servers.all.push(server);
         }
         for gone in before.values() {

@@ -6,9 +6,11 @@
 //! rest of the crate.
 
 mod answers;
+mod audience;
 pub mod entry;
 mod http;
 pub mod itself;
+mod kept;
 mod lines;
 mod lint;
 pub mod listing;
@@ -19,6 +21,7 @@ mod process;
 pub mod requests;
 pub mod server;
 pub mod session;
+mod settings;
 pub mod sources;
 pub mod status;
 pub mod tail;
@@ -26,11 +29,7 @@ mod tap;
 pub mod trust;
 mod variables;
 
-use std::{
-    path::{Path, PathBuf},
-    sync::Arc,
-    time::Duration,
-};
+use std::{sync::Arc, time::Duration};
 
 use rmcp::{
     ErrorData,
@@ -46,36 +45,20 @@ use tokio::{
     time::timeout,
 };
 
-use entry::Origin;
+use audience::{is_for, is_opencode};
 use listing::{Listed, Listing};
 use manager::Manager;
 use server::Server;
 use session::Progress;
 use status::Report;
 
+pub use settings::Settings;
+
 /// How long a client's question waits for the configuration to be read, which takes moments.
 const TO_READ: Duration = Duration::from_secs(1);
 
 /// How long servers have to leave with the bridge. What they leave behind by then is ended all the same.
 const TO_LEAVE: Duration = Duration::from_millis(700);
-
-/// The folder of everything that this module keeps, in the state folder.
-pub fn folder(state: &Path) -> PathBuf {
-    state.join("upstream")
-}
-
-/// What the managed servers are told from outside.
-#[derive(Debug, Clone)]
-pub struct Settings {
-    /// The folder whose project configuration counts, and that servers run in.
-    pub folder: PathBuf,
-    /// The configuration folder, with the user's own file.
-    pub config: Option<PathBuf>,
-    /// The state folder.
-    pub state: PathBuf,
-    /// Where this bridge serves MCP over HTTP, if it does: an entry that leads there is this bridge.
-    pub own_port: Option<u16>,
-}
 
 /// The managed servers, as the rest of the bridge sees them. Cheap to clone.
 ///
@@ -277,28 +260,5 @@ impl Upstream {
         if let Some(manager) = &self.0 {
             let _ = timeout(TO_LEAVE, manager.leave()).await;
         }
-    }
-}
-
-/// Whether a client that calls itself so is opencode.
-fn is_opencode(client: &str) -> bool {
-    client.eq_ignore_ascii_case("opencode")
-}
-
-/// Whether a client may see what comes of this configuration: opencode starts the servers of its own file itself.
-fn is_for(opencode: bool, origin: Origin) -> bool {
-    !(opencode && origin == Origin::Opencode)
-}
-
-#[cfg(test)]
-mod tests {
-    use super::*;
-
-    #[test]
-    fn a_client_is_not_handed_its_own_servers() {
-        let opencode = is_opencode("opencode");
-        assert!(!is_for(opencode, Origin::Opencode));
-        assert!(is_for(opencode, Origin::User) && is_for(opencode, Origin::Bridge));
-        assert!(is_for(is_opencode("claude-code"), Origin::Opencode));
     }
 }

@@ -80,7 +80,7 @@ impl Remembered {
 }
 
 fn file(state: &Path, fingerprint: &str) -> PathBuf {
-    super::folder(state)
+    super::kept::folder(state)
         .join("listed")
         .join(format!("{fingerprint}.json"))
 }

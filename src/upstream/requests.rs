@@ -95,7 +95,7 @@ impl Inbox {
 }
 
 fn folder(state: &Path) -> PathBuf {
-    super::folder(state).join("requests")
+    super::kept::folder(state).join("requests")
 }
 
 #[cfg(test)]

@@ -3,7 +3,7 @@
 //! All that changes its state happens in one task, in `keeper`. Whoever wants something of it sends that task an order
 //! and watches the state.
 
-mod keeper;
+pub mod keeper;
 
 use std::{
     collections::BTreeSet,
@@ -15,7 +15,6 @@ use std::{
     time::{Duration, SystemTime},
 };
 
-use futures_util::future::BoxFuture;
 use rmcp::model::{ClientRequest, ServerResult};
 use thiserror::Error;
 use tokio::{
@@ -105,15 +104,16 @@ pub struct State {
 
 /// Where a server's files are, and what it is relative to.
 #[derive(Debug, Clone)]
-pub struct Place {
+pub struct ServerFolders {
     /// The bridge's working folder.
-    pub folder: PathBuf,
+    pub working: PathBuf,
     /// The bridge's state folder.
     pub state: PathBuf,
 }
 
 /// What the keeper of a server is told.
-enum Order {
+#[derive(Debug)]
+pub enum Order {
     /// Start it, if it does not run.
     Start,
     /// Stop it if it runs, and start it anew.
@@ -130,7 +130,7 @@ pub struct Server {
     pub fingerprint: String,
     /// The end of what it wrote to standard error.
     pub tail: Arc<Tail>,
-    place: Place,
+    folders: ServerFolders,
     state: watch::Sender<State>,
     orders: mpsc::Sender<Order>,
     /// Cancelled when it is to be stopped for good.
@@ -157,20 +157,20 @@ pub enum Trouble {
 }
 
 impl Server {
-    /// The server of this entry, and the task that keeps it. `disabled` says why it must not be started. `news` is told
-    /// of changes. Reads what is remembered of it.
+    /// The server of this entry, and the orders that [`keeper::keep`] is to follow for it. `disabled` says why it must not
+    /// be started. `news` is told of changes. Reads what is remembered of it.
     pub fn new(
         entry: Entry,
         disabled: Option<String>,
-        place: Place,
+        folders: ServerFolders,
         news: Arc<Notify>,
-    ) -> (Arc<Self>, BoxFuture<'static, ()>) {
-        let fingerprint = entry.fingerprint(&place.folder);
+    ) -> (Arc<Self>, mpsc::Receiver<Order>) {
+        let fingerprint = entry.fingerprint(&folders.working);
         let remembered =
-            Remembered::load(&place.state, &fingerprint).map(|remembered| remembered.offers);
+            Remembered::load(&folders.state, &fingerprint).map(|remembered| remembered.offers);
         let changed = remembered
             .as_ref()
-            .map(|offers| trust::changed_tools(&place.state, &fingerprint, &entry.name, offers));
+            .map(|offers| trust::changed_tools(&folders.state, &fingerprint, &entry.name, offers));
         let (orders, received) = mpsc::channel(16);
         let state = State {
             phase: if disabled.is_some() {
@@ -193,7 +193,7 @@ impl Server {
             id: names::server_id(&entry.name),
             tail: Arc::new(Tail::new(&entry.name)),
             fingerprint,
-            place,
+            folders,
             state: watch::Sender::new(state),
             orders,
             leaving: CancellationToken::new(),
@@ -203,8 +203,7 @@ impl Server {
             last_used: Mutex::new(Instant::now()),
             entry,
         });
-        let keeper = Box::pin(keeper::keep(server.clone(), received));
-        (server, keeper)
+        (server, received)
     }
 
     /// Its state now.
@@ -248,7 +247,7 @@ impl Server {
             return;
         };
         let changed = trust::changed_tools(
-            &self.place.state,
+            &self.folders.state,
             &self.fingerprint,
             &self.entry.name,
             &offers,

@@ -133,7 +133,7 @@ fn is_alive(_: u32, entry: &fs::DirEntry) -> bool {
 }
 
 fn folder(state: &Path) -> PathBuf {
-    super::folder(state).join("running")
+    super::kept::folder(state).join("running")
 }
 
 #[cfg(test)]

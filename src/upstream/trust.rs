@@ -46,7 +46,7 @@ pub fn trust(state: &Path, file: &ProjectFile) -> io::Result<()> {
 /// One file for each agreement: two processes that write at once can't undo each other's.
 fn agreement(state: &Path, path: &Path) -> PathBuf {
     let name = store::hash(path.as_os_str().as_encoded_bytes());
-    super::folder(state)
+    super::kept::folder(state)
         .join("trusted")
         .join(format!("{name}.json"))
 }
@@ -109,7 +109,7 @@ impl Pins {
 }
 
 fn pins_file(state: &Path, fingerprint: &str) -> PathBuf {
-    super::folder(state)
+    super::kept::folder(state)
         .join("pins")
         .join(format!("{fingerprint}.json"))
 }

@@ -193,8 +193,13 @@ async fn start(server: &Server) -> Result<(Open, Offers), String> {
     let time = server.entry.start_timeout;
     let variable = |name: &str| std::env::var(name).ok();
     let start = async {
-        let open =
-            Open::connect(&server.entry, &server.place.folder, &variable, &server.tail).await?;
+        let open = Open::connect(
+            &server.entry,
+            &server.folders.working,
+            &variable,
+            &server.tail,
+        )
+        .await?;
         match open.session.offers(time).await {
             Ok(offers) => Ok((open, offers)),
             Err(AskError::Gone(_)) => Err(format!(
@@ -227,9 +232,9 @@ async fn take_offers(server: &Arc<Server>, offers: Offers) {
             listed: SystemTime::now(),
             offers: (*judged).clone(),
         };
-        remembered.save(&keeper.place.state, &keeper.fingerprint);
+        remembered.save(&keeper.folders.state, &keeper.fingerprint);
         trust::changed_tools(
-            &keeper.place.state,
+            &keeper.folders.state,
             &keeper.fingerprint,
             &keeper.entry.name,
             &judged,

@@ -57,17 +57,6 @@ const KNOWN_IN_CIRCLES: &[&str] = &[
     "tools/prompt.rs",
     "tools/resource.rs",
     "tools/watch.rs",
-    "upstream/answers.rs",
-    "upstream/listing.rs",
-    "upstream/manager.rs",
-    "upstream/manager/report.rs",
-    "upstream/mod.rs",
-    "upstream/offers.rs",
-    "upstream/requests.rs",
-    "upstream/server.rs",
-    "upstream/server/keeper.rs",
-    "upstream/status.rs",
-    "upstream/trust.rs",
 ];
 
 /// Files that use a floor which the table doesn't allow them: to be mended.
