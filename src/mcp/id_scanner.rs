@@ -19,7 +19,7 @@ pub struct IdScanner {
     /// How many objects and arrays are open.
     depth: usize,
     /// Where in the outermost object the scan is.
-    place: Place,
+    position: Position,
     /// Inside a string; and whether its next byte is escaped.
     in_string: bool,
     escaped: bool,
@@ -30,7 +30,7 @@ pub struct IdScanner {
 }
 
 #[derive(Debug, Default, Clone, Copy, PartialEq)]
-enum Place {
+enum Position {
     /// Before the outermost object.
     #[default]
     Outside,
@@ -57,7 +57,7 @@ impl IdScanner {
     /// The id as JSON, if one was read and it is a string or a number.
     pub fn id(mut self) -> Option<String> {
         // A line that breaks off right after the id has it all the same.
-        if self.place == Place::Id && !self.in_string {
+        if self.position == Position::Id && !self.in_string {
             self.take_id();
         }
         self.found
@@ -70,7 +70,8 @@ impl IdScanner {
         match byte {
             b' ' | b'\t' | b'\r' | b'\n' => {
                 // What it stands between is two things, and no id. One blank is enough to tell.
-                if self.place == Place::Id && !matches!(self.token.last(), None | Some(b' ')) {
+                if self.position == Position::Id && !matches!(self.token.last(), None | Some(b' '))
+                {
                     self.keep(b' ');
                 }
             }
@@ -80,16 +81,16 @@ impl IdScanner {
             }
             b'{' | b'[' => self.open(byte),
             b'}' | b']' => self.close(),
-            b':' if self.depth == 1 => match self.place {
-                Place::Colon(is_id) => {
-                    self.place = if is_id { Place::Id } else { Place::Value };
+            b':' if self.depth == 1 => match self.position {
+                Position::Colon(is_id) => {
+                    self.position = if is_id { Position::Id } else { Position::Value };
                 }
                 // What it stands in is no id.
                 _ => self.keep(byte),
             },
             b',' if self.depth == 1 => {
                 self.take_id();
-                self.place = Place::Key;
+                self.position = Position::Key;
             }
             _ => self.keep(byte),
         }
@@ -103,24 +104,24 @@ impl IdScanner {
             self.escaped = true;
         } else if byte == b'"' {
             self.in_string = false;
-            if self.depth == 1 && self.place == Place::Key {
+            if self.depth == 1 && self.position == Position::Key {
                 let key = std::mem::take(&mut self.token);
                 let is_id = serde_json::from_slice::<String>(&key).is_ok_and(|key| key == "id");
-                self.place = Place::Colon(is_id);
+                self.position = Position::Colon(is_id);
             }
         }
     }
 
     fn open(&mut self, byte: u8) {
         if self.depth == 0 {
-            self.place = if byte == b'{' && self.place == Place::Outside {
-                Place::Key
+            self.position = if byte == b'{' && self.position == Position::Outside {
+                Position::Key
             } else {
-                Place::Over
+                Position::Over
             };
-        } else if self.place == Place::Id {
+        } else if self.position == Position::Id {
             // An object or array is no id.
-            self.place = Place::Value;
+            self.position = Position::Value;
         }
         self.depth += 1;
     }
@@ -128,16 +129,16 @@ impl IdScanner {
     fn close(&mut self) {
         if self.depth == 1 {
             self.take_id();
-            self.place = Place::Over;
+            self.position = Position::Over;
         }
         self.depth = self.depth.saturating_sub(1);
     }
 
     /// Keeps a byte of the key or id at hand.
     fn keep(&mut self, byte: u8) {
-        let most = match self.place {
-            Place::Key if self.depth == 1 => MAX_KEY,
-            Place::Id => MAX_ID,
+        let most = match self.position {
+            Position::Key if self.depth == 1 => MAX_KEY,
+            Position::Id => MAX_ID,
             _ => return,
         };
         if self.token.len() <= most {
@@ -147,7 +148,7 @@ impl IdScanner {
 
     fn take_id(&mut self) {
         let token = std::mem::take(&mut self.token);
-        if self.place != Place::Id || token.len() > MAX_ID {
+        if self.position != Position::Id || token.len() > MAX_ID {
             return;
         }
         let Ok(value) = serde_json::from_slice::<&serde_json::value::RawValue>(&token) else {

@@ -9,7 +9,7 @@ use tokio::sync::{mpsc, watch};
 use super::{Context, Offer, Source, Step, Tool, failure, upstream_status};
 use crate::upstream::{
     Upstream,
-    session::{PROGRESS_QUEUE, Progress},
+    connection::{PROGRESS_QUEUE, Progress},
 };
 
 /// The set that they belong to.

@@ -2,7 +2,7 @@
 //!
 //! What can be told from the words of an entry is told here, before anything is started. What hides behind other words
 //! is stopped later: a bridge that was started by a bridge offers no servers of others (see `process`), and a server
-//! that says it is an mcp-bridge is let go (see `session`).
+//! that says it is an mcp-bridge is let go (see `connection`).
 
 use super::entry::{Address, Program, Reach};
 

@@ -2,11 +2,12 @@
 //! under one name space.
 //!
 //! [`sources`] says which servers are configured (pure), [`trust`] which of them may run, [`server`] runs one of them,
-//! over a [`session`], and [`listing`] gives all that they offer its public names. [`Upstream`] is all of it to the
+//! over a [`connection`], and [`listing`] gives all that they offer its public names. [`Upstream`] is all of it to the
 //! rest of the crate.
 
 mod answers;
 mod audience;
+pub mod connection;
 pub mod entry;
 mod http;
 pub mod itself;
@@ -20,7 +21,6 @@ pub mod offers;
 mod process;
 pub mod requests;
 pub mod server;
-pub mod session;
 mod settings;
 pub mod sources;
 pub mod status;
@@ -46,10 +46,10 @@ use tokio::{
 };
 
 use audience::{is_for, is_opencode};
+use connection::Progress;
 use listing::{Listed, Listing};
 use manager::Manager;
 use server::Server;
-use session::Progress;
 use status::Report;
 
 pub use settings::Settings;

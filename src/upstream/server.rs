@@ -24,10 +24,10 @@ use tokio::{
 use tokio_util::sync::CancellationToken;
 
 use super::{
+    connection::{AskError, Connection, Progress},
     entry::Entry,
     names,
     offers::{Offers, Remembered},
-    session::{AskError, Progress, Session},
     tail::Tail,
     trust,
 };
@@ -95,7 +95,7 @@ pub struct State {
     /// How many requests to restart it were followed.
     pub restarts: u32,
     /// The connection, when there is one.
-    pub session: Option<Arc<Session>>,
+    pub connection: Option<Arc<Connection>>,
     /// What it offers, or offered when it last ran; none if it never did.
     pub offers: Option<Arc<Offers>>,
     /// Tools whose definition is not the accepted one.
@@ -185,7 +185,7 @@ impl Server {
             retry: None,
             starts: 0,
             restarts: 0,
-            session: None,
+            connection: None,
             offers: remembered.map(Arc::new),
             changed: Arc::new(changed.unwrap_or_default()),
         };
@@ -279,7 +279,7 @@ impl Server {
                 self.entry.call_timeout.as_secs_f64()
             )));
         };
-        let session = self.reach(until).await.map_err(Trouble::Failed)?;
+        let connection = self.reach(until).await.map_err(Trouble::Failed)?;
         // It may have been started only now, and turn out to be another than it was.
         if let ClientRequest::CallToolRequest(call) = &request
             && self
@@ -295,16 +295,16 @@ impl Server {
             )));
         }
         let left = until.saturating_duration_since(Instant::now());
-        match session
+        match connection
             .ask(request, progress, left.max(Duration::from_millis(1)))
             .await
         {
             Ok(result) => Ok(result),
             Err(AskError::Refused(error)) => Err(Trouble::Refused(error)),
             Err(AskError::Gone(reason)) => {
-                let how = match (&session.process, reason) {
+                let how = match (&connection.process, reason) {
                     (None, Some(reason)) => format!("could not be reached ({reason})"),
-                    _ => session.how_it_ended().await,
+                    _ => connection.how_it_ended().await,
                 };
                 let why = format!(
                     "The server `{name}` {how} before it answered this call. Whether it did what was asked is unknown. \
@@ -325,7 +325,7 @@ impl Server {
     }
 
     /// The open connection; opens it first if need be.
-    async fn reach(&self, until: Instant) -> Result<Arc<Session>, String> {
+    async fn reach(&self, until: Instant) -> Result<Arc<Connection>, String> {
         let name = &self.entry.name;
         let mut watched = self.state.subscribe();
         let mut starts_before = None;
@@ -334,8 +334,11 @@ impl Server {
             let starts_before = *starts_before.get_or_insert(state.starts);
             match state.phase {
                 Phase::Connected => {
-                    if let Some(session) = state.session.filter(|session| !session.has_ended()) {
-                        return Ok(session);
+                    if let Some(connection) = state
+                        .connection
+                        .filter(|connection| !connection.has_ended())
+                    {
+                        return Ok(connection);
                     }
                     // Its keeper is about to notice.
                 }
@@ -388,7 +391,7 @@ impl Server {
             state.phase = phase;
             state.since = SystemTime::now();
             state.retry = None;
-            state.session = None;
+            state.connection = None;
             change(state);
         });
         tracing::info!(

@@ -68,7 +68,7 @@ struct Kept {
 
 /// A reader's place at a stream.
 #[derive(Debug, Clone, Copy, PartialEq)]
-pub struct Place {
+pub struct StreamPlace {
     /// The stream.
     pub stream: u64,
     reader: u64,
@@ -214,7 +214,7 @@ impl Outbox {
     }
 
     /// A place at a stream, from after this message on, or from where the reader before left.
-    pub fn attach(&mut self, number: u64, after: Option<u64>) -> Option<Place> {
+    pub fn attach(&mut self, number: u64, after: Option<u64>) -> Option<StreamPlace> {
         if after.is_some_and(|after| !self.can_resume(number, after)) {
             return None;
         }
@@ -224,14 +224,14 @@ impl Outbox {
         }
         stream.readers += 1;
         stream.readers_ever += 1;
-        Some(Place {
+        Some(StreamPlace {
             stream: number,
             reader: stream.readers_ever,
         })
     }
 
     /// Gives a place up.
-    pub fn detach(&mut self, place: Place) {
+    pub fn detach(&mut self, place: StreamPlace) {
         if let Some(stream) = self.streams.get_mut(&place.stream) {
             stream.readers = stream.readers.saturating_sub(1);
         }
@@ -244,7 +244,7 @@ impl Outbox {
     }
 
     /// The next message for the one at this place.
-    pub fn take(&mut self, place: Place) -> Taken {
+    pub fn take(&mut self, place: StreamPlace) -> Taken {
         let Some(stream) = self.streams.get_mut(&place.stream) else {
             return Taken::Over;
         };
@@ -334,7 +334,7 @@ pub mod tests {
     }
 
     /// The ids of the events that are there to be taken, and whether the stream is over after them.
-    fn taken(outbox: &mut Outbox, place: Place) -> (Vec<String>, bool) {
+    fn taken(outbox: &mut Outbox, place: StreamPlace) -> (Vec<String>, bool) {
         let mut ids = Vec::new();
         loop {
             match outbox.take(place) {
@@ -472,7 +472,7 @@ mod properties {
     struct Client {
         id: i64,
         stream: u64,
-        place: Option<Place>,
+        place: Option<StreamPlace>,
         /// The number of the last message it read.
         last: Option<u64>,
         answers: usize,

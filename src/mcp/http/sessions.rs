@@ -31,7 +31,7 @@ use tokio::{
 };
 use tokio_util::sync::CancellationToken;
 
-use super::outbox::{Outbox, Place, STANDALONE, Taken, read_event_id};
+use super::outbox::{Outbox, STANDALONE, StreamPlace, Taken, read_event_id};
 
 /// The most sessions at once. Each takes some 30 KiB.
 const MAX_SESSIONS: usize = 1_024;
@@ -72,13 +72,13 @@ pub enum SessionError {
 /// All sessions.
 #[derive(Debug, Default)]
 pub struct Sessions {
-    sessions: Mutex<HashMap<SessionId, Arc<Session>>>,
+    sessions: Mutex<HashMap<SessionId, Arc<HttpSession>>>,
     kept: Arc<Mutex<KeptAnswers>>,
 }
 
 /// One session: what its client sends, on the way in, and what it is owed.
 #[derive(Debug)]
-pub struct Session {
+pub struct HttpSession {
     incoming: mpsc::Sender<ClientJsonRpcMessage>,
     outbox: Mutex<Outbox>,
     /// Told when the outbox changes.
@@ -92,7 +92,7 @@ pub struct Session {
 /// Complete streams, the oldest first.
 #[derive(Debug, Default)]
 struct KeptAnswers {
-    streams: VecDeque<(Weak<Session>, u64, usize)>,
+    streams: VecDeque<(Weak<HttpSession>, u64, usize)>,
     bytes: usize,
 }
 
@@ -119,7 +119,7 @@ impl Sessions {
         }
     }
 
-    fn get(&self, id: &SessionId) -> Result<Arc<Session>, SessionError> {
+    fn get(&self, id: &SessionId) -> Result<Arc<HttpSession>, SessionError> {
         let session = lock(&self.sessions).get(id).cloned();
         let session = session.ok_or(SessionError::Unknown)?;
         session.use_now();
@@ -128,7 +128,7 @@ impl Sessions {
 
     fn create(&self) -> Result<(SessionId, SessionTransport), SessionError> {
         let (sender, incoming) = mpsc::channel(MAX_WAITING);
-        let session = Arc::new(Session {
+        let session = Arc::new(HttpSession {
             incoming: sender,
             outbox: Mutex::default(),
             changed: Notify::new(),
@@ -152,7 +152,7 @@ impl Sessions {
 }
 
 /// The session that nobody has used for the longest time, if that was long enough.
-fn oldest_unused(sessions: &HashMap<SessionId, Arc<Session>>) -> Option<SessionId> {
+fn oldest_unused(sessions: &HashMap<SessionId, Arc<HttpSession>>) -> Option<SessionId> {
     let unused = sessions.iter().filter_map(|(id, session)| {
         let used = session.unused_since()?;
         (used.elapsed() >= MAY_GO_AFTER).then_some((used, id))
@@ -258,7 +258,7 @@ impl SessionManager for Sessions {
     }
 }
 
-impl Session {
+impl HttpSession {
     /// Hands a request to the session, and reads what it answers.
     async fn ask(
         self: &Arc<Self>,
@@ -344,7 +344,7 @@ impl Session {
 }
 
 /// Keeps a complete stream, and forgets the oldest when they are too many.
-fn keep(kept: &Mutex<KeptAnswers>, session: &Arc<Session>, stream: u64, bytes: usize) {
+fn keep(kept: &Mutex<KeptAnswers>, session: &Arc<HttpSession>, stream: u64, bytes: usize) {
     let mut forgotten = Vec::new();
     {
         let mut kept = lock(kept);
@@ -368,8 +368,8 @@ fn keep(kept: &Mutex<KeptAnswers>, session: &Arc<Session>, stream: u64, bytes: u
 
 /// One connection's place at a stream of a session.
 struct Reader {
-    session: Arc<Session>,
-    place: Place,
+    session: Arc<HttpSession>,
+    place: StreamPlace,
 }
 
 impl Reader {
@@ -411,7 +411,7 @@ impl Drop for Reader {
 /// A session as rmcp sees it.
 #[derive(Debug)]
 pub struct SessionTransport {
-    session: Arc<Session>,
+    session: Arc<HttpSession>,
     incoming: mpsc::Receiver<ClientJsonRpcMessage>,
 }
 

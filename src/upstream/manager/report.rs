@@ -69,14 +69,14 @@ pub fn row(server: &Server, listing: &Listing) -> Row {
         .offers
         .iter()
         .flat_map(|offers| offers.unreadable.clone());
-    let session = state.session.as_ref();
+    let connection = state.connection.as_ref();
     Row {
         name: server.entry.name.clone(),
         id: server.id.clone(),
         state: state.phase.name().to_owned(),
         since: state.since,
-        pid: session
-            .and_then(|session| session.process.as_ref())
+        pid: connection
+            .and_then(|connection| connection.process.as_ref())
             .map(|process| process.pid),
         tools: state
             .offers
@@ -89,8 +89,8 @@ pub fn row(server: &Server, listing: &Listing) -> Row {
             .retry
             .map(|retry| SystemTime::now() + retry.saturating_duration_since(Instant::now())),
         withheld: withheld.chain(unreadable).collect(),
-        rubbish: session
-            .map(|session| (session.rubbish.lines(), session.rubbish.last()))
+        rubbish: connection
+            .map(|connection| (connection.rubbish.lines(), connection.rubbish.last()))
             .filter(|(lines, _)| *lines > 0),
         restarts: state.restarts,
     }

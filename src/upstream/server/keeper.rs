@@ -12,8 +12,8 @@ use tokio::{
 
 use super::{LAST_WORDS, Order, Phase, Server};
 use crate::upstream::{
+    connection::{AskError, Connection, Open},
     offers::{Offers, Remembered},
-    session::{AskError, Open, Session},
     trust,
 };
 
@@ -118,11 +118,11 @@ async fn run(server: &Arc<Server>, orders: &mut mpsc::Receiver<Order>) -> Next {
         Ok(started) => started,
         Err(error) => return failed(server, error),
     };
-    let session = open.session.clone();
+    let connection = open.connection.clone();
     let since = Instant::now();
     take_offers(server, offers).await;
     server.enter(Phase::Connected, |state| {
-        state.session = Some(session.clone());
+        state.connection = Some(connection.clone());
         state.error = None;
         state.last_words.clear();
     });
@@ -130,7 +130,7 @@ async fn run(server: &Arc<Server>, orders: &mut mpsc::Receiver<Order>) -> Next {
         .last_used
         .lock()
         .unwrap_or_else(PoisonError::into_inner) = Instant::now();
-    let next = attend(server, &session, orders).await;
+    let next = attend(server, &connection, orders).await;
     let was_stable = since.elapsed() >= STABLE;
     if was_stable {
         server.change(|state| state.failures = 0);
@@ -138,7 +138,7 @@ async fn run(server: &Arc<Server>, orders: &mut mpsc::Receiver<Order>) -> Next {
     match next {
         Attended::Ended => {
             let unused = server.idle_from().is_some();
-            let how = session.how_it_ended().await;
+            let how = connection.how_it_ended().await;
             close(open);
             if unused && was_stable {
                 // Some servers end by themselves when they are not used. It is started when it is.
@@ -200,11 +200,11 @@ async fn start(server: &Server) -> Result<(Open, Offers), String> {
             &server.tail,
         )
         .await?;
-        match open.session.offers(time).await {
+        match open.connection.offers(time).await {
             Ok(offers) => Ok((open, offers)),
             Err(AskError::Gone(_)) => Err(format!(
                 "{} before it said what it offers",
-                open.session.how_it_ended().await
+                open.connection.how_it_ended().await
             )),
             Err(error) => Err(format!("did not say what it offers: {error}")),
         }
@@ -265,10 +265,10 @@ enum Attended {
 /// Sees to a running server.
 async fn attend(
     server: &Arc<Server>,
-    session: &Arc<Session>,
+    connection: &Arc<Connection>,
     orders: &mut mpsc::Receiver<Order>,
 ) -> Attended {
-    let lists = follow_lists(server, session);
+    let lists = follow_lists(server, connection);
     tokio::pin!(lists);
     loop {
         // A call that runs moves it.
@@ -276,7 +276,7 @@ async fn attend(
             .idle_from()
             .unwrap_or_else(|| Instant::now() + server.entry.idle_timeout);
         tokio::select! {
-            () = session.ended() => return Attended::Ended,
+            () = connection.ended() => return Attended::Ended,
             () = sleep_until(idle_from) => {
                 if server.idle_from().is_some_and(|from| from <= Instant::now()) {
                     return Attended::Idle;
@@ -293,11 +293,11 @@ async fn attend(
 }
 
 /// Asks for a server's lists anew each time that it says they changed.
-async fn follow_lists(server: &Arc<Server>, session: &Arc<Session>) {
+async fn follow_lists(server: &Arc<Server>, connection: &Arc<Connection>) {
     loop {
-        session.changed.notified().await;
+        connection.changed.notified().await;
         sleep(SETTLING).await;
-        match session.offers(server.entry.start_timeout).await {
+        match connection.offers(server.entry.start_timeout).await {
             Ok(offers) => take_offers(server, offers).await,
             Err(error) => {
                 tracing::warn!(server = server.entry.name, %error, "a server's changed lists can't be had");

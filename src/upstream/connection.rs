@@ -51,7 +51,7 @@ const LONGEST_CALL: Duration = Duration::from_secs(60 * 60);
 const TO_END: Duration = Duration::from_millis(1_500);
 
 /// A connection that is open.
-pub struct Session {
+pub struct Connection {
     peer: Peer<RoleClient>,
     /// Cancelled when the server sends no more.
     ended: CancellationToken,
@@ -131,7 +131,7 @@ impl ClientHandler for Events {
 /// A connection, and rmcp's service that keeps it.
 pub struct Open {
     /// The connection.
-    pub session: Arc<Session>,
+    pub connection: Arc<Connection>,
     service: RunningService<RoleClient, Events>,
 }
 
@@ -166,7 +166,7 @@ impl Open {
     pub async fn close(self, patience: Duration) {
         // rmcp closes the transport, and so the server's standard input.
         let _ = timeout(patience, self.service.cancel()).await;
-        if let Some(process) = &self.session.process
+        if let Some(process) = &self.connection.process
             && timeout(patience, process.ended()).await.is_err()
         {
             process.hurry();
@@ -211,7 +211,7 @@ where
         return Err("is an mcp-bridge itself; bridges do not manage each other".to_owned());
     }
     Ok(Open {
-        session: Arc::new(Session {
+        connection: Arc::new(Connection {
             peer,
             ended,
             changed,
@@ -243,7 +243,7 @@ async fn not_opened(error: &ClientInitializeError, process: Option<&Process>) ->
     }
 }
 
-impl Session {
+impl Connection {
     /// Waits until the server sends no more.
     pub async fn ended(&self) {
         self.ended.cancelled().await;

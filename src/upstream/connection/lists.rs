@@ -9,7 +9,7 @@ use rmcp::model::{
 use serde::Serialize;
 use serde_json::Value;
 
-use super::{AskError, Session};
+use super::{AskError, Connection};
 use crate::upstream::offers::Offers;
 
 /// How many pages of a list are asked for, and how many things are taken from it.
@@ -21,7 +21,7 @@ const MOST_THINGS: usize = 2_000;
 /// How large a list may be, in bytes of JSON.
 const LARGEST_LIST: usize = 8 * 1024 * 1024;
 
-impl Session {
+impl Connection {
     /// Asks for all that the server offers. Each page has `patience`.
     ///
     /// # Errors
