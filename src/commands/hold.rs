@@ -9,6 +9,7 @@
 use std::{
     ffi::OsString,
     fs::OpenOptions,
+    io,
     os::unix::process::ExitStatusExt,
     path::Path,
     process::{ExitCode, ExitStatus},
@@ -23,6 +24,7 @@ use rustix::{
         Pid, Signal, WaitOptions, getpid, getppid, kill_current_process_group, setpgid, wait,
     },
 };
+use thiserror::Error;
 use tokio::{
     sync::mpsc::{self, UnboundedReceiver, UnboundedSender},
     time::{Instant, timeout_at},
@@ -83,19 +85,46 @@ impl Hold {
     }
 }
 
-fn hold(command: &[OsString]) -> Result<u8, String> {
+/// Why a program does not run.
+#[derive(Debug, Error)]
+enum NotHeld {
+    #[error("hold: which program?")]
+    NoProgram,
+    #[error("the holder of a server failed: {0}")]
+    Failed(io::Error),
+    #[error("`{program}` can't be started: {error}{}", where_looked(.program, .error))]
+    NotStarted { program: String, error: io::Error },
+}
+
+/// What to do about a program that is not found.
+fn where_looked(program: &str, error: &io::Error) -> String {
+    if error.kind() != io::ErrorKind::NotFound {
+        String::new()
+    } else if !program.contains('/') {
+        format!(
+            ". It was looked for in PATH, which is {}; programs started from a desktop often have a short one. Give \
+             the whole path as `command`, or set PATH in the entry's `env`",
+            std::env::var("PATH").unwrap_or_default()
+        )
+    } else if Path::new(program).exists() {
+        ". The file is there; what its first line names as its interpreter is not".to_owned()
+    } else {
+        String::new()
+    }
+}
+
+fn hold(command: &[OsString]) -> Result<u8, NotHeld> {
     let [program, arguments @ ..] = command else {
-        return Err("hold: which program?".to_owned());
+        return Err(NotHeld::NoProgram);
     };
-    let failed = |error: std::io::Error| format!("the holder of a server failed: {error}");
     let runtime = tokio::runtime::Builder::new_current_thread()
         .enable_all()
         .build()
-        .map_err(failed)?;
+        .map_err(NotHeld::Failed)?;
     // Before there is anything to leave behind.
     let signals = {
         let _inside = runtime.enter();
-        LeaveSignals::listen().map_err(failed)?
+        LeaveSignals::listen().map_err(NotHeld::Failed)?
     };
     // Already so when the bridge started this.
     let _ = setpgid(None, None);
@@ -104,7 +133,10 @@ fn hold(command: &[OsString]) -> Result<u8, String> {
     let child = std::process::Command::new(program)
         .args(arguments)
         .spawn()
-        .map_err(|error| not_started(program, &error))?;
+        .map_err(|error| NotHeld::NotStarted {
+            program: program.to_string_lossy().into_owned(),
+            error,
+        })?;
     let child = Pid::from_child(&child);
     // The bridge waits for the end of the program's output, not of ours.
     if let Ok(nothing) = OpenOptions::new().write(true).open("/dev/null") {
@@ -119,28 +151,6 @@ fn hold(command: &[OsString]) -> Result<u8, String> {
     // Threads still wait for what does not come.
     runtime.shutdown_background();
     Ok(code)
-}
-
-fn not_started(program: &OsString, error: &std::io::Error) -> String {
-    let program = program.to_string_lossy();
-    let mut problem = format!("`{program}` can't be started: {error}");
-    if error.kind() != std::io::ErrorKind::NotFound {
-        return problem;
-    }
-    if program.contains('/') {
-        if Path::new(program.as_ref()).exists() {
-            problem.push_str(
-                ". The file is there; what its first line names as its interpreter is not",
-            );
-        }
-    } else {
-        problem.push_str(&format!(
-            ". It was looked for in PATH, which is {}; programs started from a desktop often have a short one. Give \
-             the whole path as `command`, or set PATH in the entry's `env`",
-            std::env::var("PATH").unwrap_or_default()
-        ));
-    }
-    problem
 }
 
 async fn until_nothing_is_left(

@@ -1,7 +1,7 @@
 //! `mcp-bridge simulate`: computers without the game, which run the real agent and link to a bridge.
 
 mod controls;
-mod player;
+mod person;
 mod view;
 
 use std::{
@@ -117,7 +117,7 @@ async fn simulate(simulation: &Simulate) -> anyhow::Result<()> {
         () = leaving => Ok(()),
         ended = async {
             if simulation.show {
-                return player::play(&world).await;
+                return person::play(&world).await;
             }
             watch_and_obey(&world).await;
             Ok(())
@@ -149,7 +149,7 @@ async fn watch_and_obey(world: &Arc<World>) {
             Ok(control) => control.carry_out(world).await,
             Err(problem) => Err(problem),
         };
-        say(&answer.unwrap_or_else(|problem| problem));
+        say(&answer.unwrap_or_else(|problem| problem.to_string()));
     }
     asking.send_replace(false);
     while reports.join_next().await.is_some() {}

@@ -5,6 +5,7 @@ use std::{
     thread,
 };
 
+use thiserror::Error;
 use tokio::sync::mpsc;
 
 use crate::simulator::{Computer, State, World};
@@ -35,19 +36,52 @@ pub(super) enum Control {
     Quit,
 }
 
+/// Why a line's thing was not done. The text is for the person who wrote the line.
+#[derive(Debug, Error, PartialEq, Eq)]
+pub(super) enum NotDone {
+    #[error("`{0}` is not known; help lists what is")]
+    UnknownWord(String),
+    #[error("which computer? Write: {word} ID")]
+    NoId { word: String },
+    #[error("`{0}` is no computer's ID")]
+    BadId(String),
+    #[error("what, and where? Write: type ID TEXT")]
+    NothingToType,
+    #[error("there is no computer {id}: {}", there_are(*.first_and_last))]
+    NoSuchComputer {
+        id: u64,
+        /// Of the computers that there are, if there are any.
+        first_and_last: Option<(u64, u64)>,
+    },
+    #[error("computer {0} is not loaded; load {0} loads it")]
+    NotLoaded(u64),
+    #[error("computer {0} is loaded")]
+    IsLoaded(u64),
+    #[error("computer {0} is off; reboot {0} switches it on")]
+    IsOff(u64),
+}
+
+fn there_are(first_and_last: Option<(u64, u64)>) -> String {
+    match first_and_last {
+        None => "there is none".to_owned(),
+        Some((first, last)) if first == last => format!("the only one is {first}"),
+        Some((first, last)) => format!("there are {first} to {last}"),
+    }
+}
+
 impl Control {
     /// Reads a line; `only` is the computer meant where no ID is given.
     ///
     /// # Errors
     /// What is wrong with the line, for the person who wrote it.
-    pub(super) fn parse(line: &str, only: Option<u64>) -> Result<Self, String> {
+    pub(super) fn parse(line: &str, only: Option<u64>) -> Result<Self, NotDone> {
         let (word, rest) = split_word(line.trim());
         let id = |text: &str| match (text, only) {
             ("", Some(id)) => Ok(id),
-            ("", None) => Err(format!("which computer? Write: {word} ID")),
-            _ => text
-                .parse()
-                .map_err(|_| format!("`{text}` is no computer's ID")),
+            ("", None) => Err(NotDone::NoId {
+                word: word.to_owned(),
+            }),
+            _ => text.parse().map_err(|_| NotDone::BadId(text.to_owned())),
         };
         Ok(match word {
             "unload" => Control::Unload(id(rest)?),
@@ -57,7 +91,7 @@ impl Control {
             "type" => {
                 let (number, text) = split_word(rest);
                 if number.is_empty() {
-                    return Err("what, and where? Write: type ID TEXT".to_owned());
+                    return Err(NotDone::NothingToType);
                 }
                 Control::Type(id(number)?, text.to_owned())
             }
@@ -66,31 +100,27 @@ impl Control {
             "restart" => Control::Restart,
             "help" => Control::Help,
             "quit" => Control::Quit,
-            _ => return Err(format!("`{word}` is not known; help lists what is")),
+            _ => return Err(NotDone::UnknownWord(word.to_owned())),
         })
     }
 
     /// Does it; the answer for the person who asked, or what is wrong. `Quit` is the caller's to do.
-    pub(super) async fn carry_out(&self, world: &World) -> Result<String, String> {
+    pub(super) async fn carry_out(&self, world: &World) -> Result<String, NotDone> {
         let computer = |id: u64| {
-            let known = || match world.computers() {
-                [] => "there is none".to_owned(),
-                [one] => format!("the only one is {}", one.id()),
-                [first, .., last] => format!("there are {} to {}", first.id(), last.id()),
-            };
-            world
-                .computer(id)
-                .ok_or_else(|| format!("there is no computer {id}: {}", known()))
+            let computers = world.computers();
+            let first_and_last = computers.first().zip(computers.last());
+            world.computer(id).ok_or(NotDone::NoSuchComputer {
+                id,
+                first_and_last: first_and_last.map(|(first, last)| (first.id(), last.id())),
+            })
         };
         let loaded = |id: u64| match computer(id)? {
-            computer if computer.state() == State::Unloaded => {
-                Err(format!("computer {id} is not loaded; load {id} loads it"))
-            }
+            computer if computer.state() == State::Unloaded => Err(NotDone::NotLoaded(id)),
             computer => Ok(computer),
         };
         let on = |id: u64| match loaded(id)? {
             computer if computer.state() == State::Running => Ok(computer),
-            _ => Err(format!("computer {id} is off; reboot {id} switches it on")),
+            _ => Err(NotDone::IsOff(id)),
         };
         Ok(match self {
             Control::Unload(id) => {
@@ -100,7 +130,7 @@ impl Control {
             Control::Load(id) => {
                 let computer = computer(*id)?;
                 if computer.state() != State::Unloaded {
-                    return Err(format!("computer {id} is loaded"));
+                    return Err(NotDone::IsLoaded(*id));
                 }
                 computer.load();
                 format!("computer {id} is loaded")
@@ -198,7 +228,7 @@ mod tests {
 
     #[test]
     fn a_wrong_line_is_answered_with_what_is_wrong() {
-        let wrong = |line| Control::parse(line, None).unwrap_err();
+        let wrong = |line| Control::parse(line, None).unwrap_err().to_string();
         assert_eq!(wrong("unload"), "which computer? Write: unload ID");
         assert_eq!(wrong("load x"), "`x` is no computer's ID");
         assert_eq!(wrong("type"), "what, and where? Write: type ID TEXT");

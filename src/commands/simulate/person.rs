@@ -42,18 +42,18 @@ pub(super) async fn play(world: &World) -> anyhow::Result<()> {
     }
     let mut screen = Screen::open().context("the terminal can't be drawn in")?;
     let mut input = read_input();
-    let mut player = Player::new(world);
+    let mut person = Person::new(world);
     loop {
         if screen.lost.is_cancelled() {
             bail!("a part of the program failed; this is a bug");
         }
         // From before the picture is drawn, so that no change is missed.
-        let mut changes = player.computer()?.changes();
-        let computer = player.computer()?;
+        let mut changes = person.computer()?.changes();
+        let computer = person.computer()?;
         let count = world.computers().len();
         let drawn = screen
             .terminal
-            .draw(|frame| view::draw(frame, computer, player.selected, count))
+            .draw(|frame| view::draw(frame, computer, person.selected, count))
             .context("the terminal can't be drawn in")?;
         let window = drawn.area;
         tokio::select! {
@@ -61,7 +61,7 @@ pub(super) async fn play(world: &World) -> anyhow::Result<()> {
                 let mut next = Some(event.context("the terminal is gone")?);
                 // All there is, before the next picture: a mouse tells more than can be drawn.
                 while let Some(event) = next {
-                    if player.obey(event?, window) == Wish::Leave {
+                    if person.obey(event?, window) == Wish::Leave {
                         return Ok(());
                     }
                     next = input.try_recv().ok();
@@ -139,14 +139,14 @@ enum Wish {
     Leave,
 }
 
-struct Player<'world> {
+struct Person<'world> {
     world: &'world World,
     /// The computer they sit before, by its place in the world.
     selected: usize,
     held: Held,
 }
 
-impl<'world> Player<'world> {
+impl<'world> Person<'world> {
     fn new(world: &'world World) -> Self {
         Self {
             world,
