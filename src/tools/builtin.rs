@@ -128,15 +128,57 @@ impl Set<'_> {
 mod tests {
     use std::{collections::BTreeSet, fs};
 
+    use futures_util::{FutureExt, future::BoxFuture};
+    use rmcp::model::JsonObject;
+    use serde_json::{Value, json};
+
     use super::*;
-    use crate::tools::lint;
+    use crate::{
+        computers::Fleet,
+        settings::{Config, Flags},
+        tools::{
+            Context, Level, Listener, Step, Tool, arguments, lint,
+            manifest::{RunsOn, What},
+            text_of,
+        },
+    };
+
+    fn own() -> Offer {
+        let kit = Kit::new(Workers::of(PathBuf::from("no-such-program")));
+        let (offer, problems) = offer_of(&SETS, &kit, Duration::from_secs(2));
+        assert_eq!(problems, []);
+        offer
+    }
+
+    /// The tools that are written in Rust.
+    fn natives() -> Vec<Arc<dyn Tool>> {
+        let manifests = SETS.dirs().map(|folder| {
+            let file = folder.get_file(folder.path().join(manifest::FILE));
+            let text = file.unwrap().contents_utf8().unwrap();
+            manifest::read(text, Path::new(""), true).unwrap()
+        });
+        let names: BTreeSet<_> = manifests
+            .flat_map(|manifest| manifest.entries)
+            .filter_map(|entry| match entry.what {
+                What::Tool(tool) if matches!(tool.runs_on, RunsOn::Bridge(_)) => {
+                    Some(tool.definition.name)
+                }
+                _ => None,
+            })
+            .collect();
+        let mut tools = own().tools;
+        tools.retain(|tool| names.contains(&tool.definition().name));
+        tools
+    }
+
+    fn arguments_of(schema: &JsonObject) -> impl Iterator<Item = (&String, &Value)> {
+        schema["properties"].as_object().unwrap().iter()
+    }
 
     #[test]
     fn every_entry_becomes_a_tool_that_all_clients_take() {
-        let (offer, problems) = offer_of(&SETS, &Kit::default(), Duration::from_secs(2));
-        assert_eq!(problems, []);
         let mut names = BTreeSet::new();
-        for tool in offer.tools {
+        for tool in own().tools {
             let definition = tool.definition();
             assert_eq!(lint::check(definition), [""; 0], "{}", definition.name);
             assert_eq!(
@@ -171,5 +213,113 @@ mod tests {
             embedded, there,
             "a set was added or removed: touch src/tools/builtin.rs"
         );
+    }
+
+    #[test]
+    fn every_word_of_a_native_tools_schema_is_checked() {
+        for tool in natives() {
+            let definition = tool.definition();
+            assert_eq!(
+                arguments::unchecked(&definition.input_schema),
+                [""; 0],
+                "{}: teach tools/arguments.rs",
+                definition.name
+            );
+        }
+    }
+
+    #[test]
+    fn the_default_that_a_description_names_is_the_one_of_the_schema() {
+        for tool in own().tools {
+            for (name, argument) in arguments_of(&tool.definition().input_schema) {
+                let description = argument["description"].as_str().unwrap();
+                let named = match argument.get("default") {
+                    None | Some(Value::Bool(false)) => {
+                        !description.to_lowercase().contains("default")
+                    }
+                    Some(Value::String(word)) => {
+                        description.contains(&format!("({word}, the default)"))
+                    }
+                    Some(default) => description.ends_with(&format!(" Default {default}.")),
+                };
+                assert!(named, "{}, {name}: {argument}", tool.definition().name);
+            }
+        }
+    }
+
+    /// A client that is told nothing.
+    struct Nobody;
+
+    impl Listener for Nobody {
+        fn listens(&self) -> bool {
+            false
+        }
+
+        fn tell(&self, _: Step) -> BoxFuture<'_, ()> {
+            std::future::ready(()).boxed()
+        }
+
+        fn log(&self, _: Level, _: &str, _: String) -> BoxFuture<'_, ()> {
+            std::future::ready(()).boxed()
+        }
+    }
+
+    /// Values that an argument's schema lets through, its bounds among them.
+    fn let_through(argument: &Value) -> Vec<Value> {
+        let bound = |keyword: &str| argument.get(keyword).cloned();
+        if let Some(words) = argument.get("enum") {
+            return words.as_array().unwrap().clone();
+        }
+        match argument["type"].as_str().unwrap() {
+            "string" => vec![json!("x")],
+            "integer" => vec![
+                bound("minimum").unwrap_or(json!(0)),
+                bound("maximum").unwrap_or(json!(1_u64 << 53)),
+                json!(2.0),
+            ],
+            "boolean" => vec![json!(true)],
+            "object" => vec![json!({"a": [null]})],
+            other => panic!("{other}"),
+        }
+    }
+
+    #[tokio::test]
+    async fn every_native_tool_reads_what_its_schema_lets_through() {
+        let file = "link_host = '127.0.0.1'\nlink_port = 0";
+        let config =
+            Config::resolve(&Flags::default(), |_| None, "config.toml".as_ref(), file).unwrap();
+        let fleet = Fleet::start(&config.link, None);
+        fleet.want();
+        let catalogue = catalogue(config.probe_timeout);
+        let context = Context {
+            fleet: &fleet,
+            catalogue: &catalogue,
+            listener: &Nobody,
+            depth: 0,
+        };
+        for tool in natives() {
+            let schema = &tool.definition().input_schema;
+            let required = schema.get("required").and_then(Value::as_array);
+            let least: JsonObject = arguments_of(schema)
+                .filter(|(name, _)| required.is_some_and(|all| all.contains(&json!(name))))
+                .map(|(name, argument)| (name.clone(), let_through(argument).remove(0)))
+                .collect();
+            let with_one = arguments_of(schema).flat_map(|(name, argument)| {
+                let_through(argument).into_iter().map(|value| {
+                    let mut with_one = least.clone();
+                    with_one.insert(name.clone(), value);
+                    with_one
+                })
+            });
+            for given in with_one.chain([least.clone()]) {
+                let shown = json!(given);
+                let answer = text_of(&tool.call(context, given).await);
+                assert!(
+                    !answer.contains("can't read its arguments") && !answer.contains(" must be "),
+                    "{} {shown}: {answer}",
+                    tool.definition().name
+                );
+            }
+        }
     }
 }

@@ -10,7 +10,7 @@ use rmcp::model::{CallToolResult, JsonObject, Tool as Definition};
 use serde_json::Value;
 
 use super::{
-    Context, Tool,
+    Context, Tool, arguments,
     content::{self, tool_result},
     failure,
     manifest::{RunsOn, ToolSpec},
@@ -20,7 +20,7 @@ use super::{
 
 /// What stands behind a tool.
 pub trait Handler: Send + Sync {
-    /// Runs. Its arguments fit the tool's schema, unless it is written in Rust and checks them itself.
+    /// Runs. Its arguments fit the tool's schema; one that is written in Rust finds the schema's defaults in them too.
     fn run<'a>(&'a self, context: Context<'a>, arguments: JsonObject) -> BoxFuture<'a, Handled>;
 }
 
@@ -69,25 +69,31 @@ impl EntryTool {
         }
     }
 
-    async fn handled(&self, context: Context<'_>, mut arguments: JsonObject) -> Handled {
-        // What is written in Rust reads its arguments into types, and says the same of those that do not fit.
-        if let RunsOn::Bridge(_) = self.spec.runs_on {
-            return self.handler.run(context, arguments).await;
+    async fn handled(&self, context: Context<'_>, arguments: JsonObject) -> Handled {
+        let arguments = match self.spec.runs_on {
+            RunsOn::Bridge(_) => arguments::read(&self.spec.definition.input_schema, arguments)
+                .map_err(|error| error.to_string()),
+            RunsOn::Host(_) | RunsOn::Computer(_) => self.checked(arguments),
+        };
+        match arguments {
+            Ok(arguments) => self.handler.run(context, arguments).await,
+            Err(problem) => Handled::Failed(problem),
         }
+    }
+
+    /// The arguments, if they fit the schema.
+    fn checked(&self, mut arguments: JsonObject) -> Result<JsonObject, String> {
         let schema = &self.spec.definition.input_schema;
         validation::without_nulls(schema, &mut arguments);
-        let validator = self.input.get_or_init(|| Validator::new(schema));
         let arguments = Value::Object(arguments);
         // The lint, or the test of our own, has made one of this schema before.
-        if let Ok(validator) = validator
-            && let Err(problem) = validator.check(&arguments)
-        {
-            return Handled::Failed(problem);
+        if let Ok(validator) = self.input.get_or_init(|| Validator::new(schema)) {
+            validator.check(&arguments)?;
         }
-        let Value::Object(arguments) = arguments else {
-            return Handled::Failed("the arguments are no object".to_owned());
-        };
-        self.handler.run(context, arguments).await
+        match arguments {
+            Value::Object(arguments) => Ok(arguments),
+            _ => Err("the arguments are no object".to_owned()),
+        }
     }
 
     /// Clients end a call whose structured content does not fit the schema it was promised by.

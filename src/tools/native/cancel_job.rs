@@ -2,77 +2,85 @@
 
 use std::time::Duration;
 
-use futures_util::{FutureExt, future::BoxFuture};
-use rmcp::model::JsonObject;
+use rmcp::model::CallToolResult;
+use serde::Deserialize;
+use thiserror::Error;
 
-use super::get_job;
+use super::{get_job::UnknownJob, typed::Native};
 use crate::{
-    computers::{Answer, Cancelled, End, Fleet, Job, Stage, Unreachable},
-    tools::{
-        Context,
-        arguments::{Arguments, Problem},
-        entry::{Handled, Handler},
-        failure, text,
-        wording::name_of,
-    },
+    computers::{Answer, Cancelled, End, Job, Stage, Unreachable},
+    tools::{Context, text, wording::name_of},
 };
 
 /// How long the computer has to say that it stopped the job.
 const STOP_TIME: Duration = Duration::from_secs(3);
 
-/// The tool.
 pub struct CancelJob;
 
-impl Handler for CancelJob {
-    fn run<'a>(&'a self, context: Context<'a>, arguments: JsonObject) -> BoxFuture<'a, Handled> {
-        async move {
-            let mut arguments = Arguments::new(arguments);
-            match arguments
-                .text("jobId")
-                .and_then(|id| arguments.end().map(|()| id))
-            {
-                Ok(id) => cancel(context.fleet, &id).await.map_or_else(failure, text),
-                Err(problem) => failure(problem),
-            }
-        }
-        .map(Handled::Result)
-        .boxed()
-    }
+#[derive(Deserialize)]
+#[serde(rename_all = "camelCase")]
+pub struct Arguments {
+    job_id: String,
 }
 
-async fn cancel(fleet: &Fleet, id: &str) -> Result<String, Problem> {
-    let unreachable = |problem: Unreachable| problem.to_string();
-    let before = fleet.job(id, 0, Duration::ZERO);
-    if let Some((_, job)) = before.await.map_err(unreachable)?
-        && job.stage() == Stage::Ended
-    {
-        return Ok(format!(
-            "Job {} had ended before. get-job shows its result.",
-            job.id
-        ));
-    }
-    let cancelled = fleet.cancel(id, STOP_TIME).await.map_err(unreachable)?;
-    let Some(((computer, job), cancelled)) = cancelled else {
-        return Err(get_job::unknown(id));
-    };
-    let name = name_of(&computer.facts());
-    match cancelled {
-        Cancelled::Ended if was_stopped(&job) => {
-            Ok(format!("Job {} on computer {name} was stopped.", job.id))
+#[derive(Debug, Error)]
+pub enum CancelError {
+    #[error(transparent)]
+    Unreachable(#[from] Unreachable),
+    #[error(transparent)]
+    Unknown(#[from] UnknownJob),
+    #[error(
+        "Job {job} was told to stop, but computer {computer} has not confirmed it yet: it stops at its next yield, or when \
+         the game ends code that never yields. get-job shows when it has."
+    )]
+    NotConfirmed { job: String, computer: String },
+    #[error(
+        "Job {job} can't be stopped now: computer {computer} is not linked, or its agent is too old to stop jobs."
+    )]
+    NotTold { job: String, computer: String },
+}
+
+impl Native for CancelJob {
+    const NAME: &'static str = "cancel-job";
+    type Arguments = Arguments;
+    type Error = CancelError;
+
+    async fn run(
+        &self,
+        context: Context<'_>,
+        Arguments { job_id }: Arguments,
+    ) -> Result<CallToolResult, CancelError> {
+        let fleet = context.fleet;
+        let before = fleet.job(&job_id, 0, Duration::ZERO).await?;
+        if let Some((_, job)) = before
+            && job.stage() == Stage::Ended
+        {
+            return Ok(text(format!(
+                "Job {} had ended before. get-job shows its result.",
+                job.id
+            )));
         }
-        Cancelled::Ended => Ok(format!(
-            "Job {} on computer {name} had ended by itself. get-job shows its result.",
-            job.id
-        )),
-        Cancelled::Told => Err(format!(
-            "Job {} was told to stop, but computer {name} has not confirmed it yet: it stops at its next yield, or when \
-             the game ends code that never yields. get-job shows when it has.",
-            job.id
-        )),
-        Cancelled::Unreachable => Err(format!(
-            "Job {} can't be stopped now: computer {name} is not linked, or its agent is too old to stop jobs.",
-            job.id
-        )),
+        let cancelled = fleet.cancel(&job_id, STOP_TIME).await?;
+        let ((computer, job), cancelled) = cancelled.ok_or(UnknownJob(job_id))?;
+        let computer = name_of(&computer.facts());
+        match cancelled {
+            Cancelled::Ended if was_stopped(&job) => Ok(text(format!(
+                "Job {} on computer {computer} was stopped.",
+                job.id
+            ))),
+            Cancelled::Ended => Ok(text(format!(
+                "Job {} on computer {computer} had ended by itself. get-job shows its result.",
+                job.id
+            ))),
+            Cancelled::Told => Err(CancelError::NotConfirmed {
+                job: job.id.clone(),
+                computer,
+            }),
+            Cancelled::Unreachable => Err(CancelError::NotTold {
+                job: job.id.clone(),
+                computer,
+            }),
+        }
     }
 }
 

@@ -2,79 +2,109 @@
 
 use std::{sync::Arc, time::Duration};
 
-use futures_util::{FutureExt, future::BoxFuture};
-use rmcp::model::JsonObject;
+use rmcp::model::CallToolResult;
+use serde::Deserialize;
 use serde_json::json;
+use thiserror::Error;
 
+use super::typed::Native;
 use crate::{
     computers::{About, Ask, Cancelled, Computer, ComputerId, Job, Waited},
     tools::{
         Context,
-        arguments::{Arguments, Problem},
         asking::{self, STOP_TIME},
         choosing::choose,
-        entry::{Handled, Handler},
-        failure, outcome, text,
+        outcome, text,
         wording::name_of,
     },
 };
 
-/// How long a call waits for the code to end, in milliseconds, when it does not say.
-const DEFAULT_TIMEOUT_MS: u64 = 20_000;
-
-/// The longest a call may wait, in milliseconds.
-const MAX_TIMEOUT_MS: u64 = 600_000;
-
-/// The tool.
 pub struct ExecLua;
 
-impl Handler for ExecLua {
-    fn run<'a>(&'a self, context: Context<'a>, arguments: JsonObject) -> BoxFuture<'a, Handled> {
-        async move {
-            let call = match Call::read(arguments) {
-                Ok(call) => call,
-                Err(problem) => return failure(problem),
-            };
-            match call.run(context).await {
-                Ok(shown) => text(shown),
-                Err(shown) => failure(shown),
-            }
-        }
-        .map(Handled::Result)
-        .boxed()
-    }
-}
-
-/// One call's arguments.
-struct Call {
-    computer: Option<ComputerId>,
+#[derive(Deserialize)]
+#[serde(rename_all = "camelCase")]
+pub struct Arguments {
+    computer_id: Option<ComputerId>,
     code: String,
-    time: Duration,
-    cancels: bool,
+    timeout_ms: u64,
+    on_timeout: OnTimeout,
     exclusive: bool,
 }
 
-impl Call {
-    fn read(arguments: JsonObject) -> Result<Self, Problem> {
-        let mut arguments = Arguments::new(arguments);
-        let call = Self {
-            computer: arguments.computer()?,
-            code: arguments.text("code")?,
-            time: Duration::from_millis(arguments.whole_number(
-                "timeoutMs",
-                1,
-                MAX_TIMEOUT_MS,
-                DEFAULT_TIMEOUT_MS,
-            )?),
-            cancels: arguments.choice("onTimeout", &["detach", "cancel"])? == "cancel",
-            exclusive: arguments.flag("exclusive")?,
-        };
-        arguments.end()?;
-        Ok(call)
-    }
+/// What becomes of code that has not ended when the call's time is up.
+#[derive(Clone, Copy, PartialEq, Eq, Deserialize)]
+#[serde(rename_all = "lowercase")]
+enum OnTimeout {
+    Detach,
+    Cancel,
+}
 
-    async fn run(self, context: Context<'_>) -> Result<String, String> {
-        let computer = choose(self.computer, context.fleet).await?;
+#[derive(Debug, Error)]
+pub enum ExecError {
+    #[error("{0}")]
+    NotAsked(String),
+    /// What the code printed and how it failed.
+    #[error("{0}")]
+    Failed(String),
+    #[error("{shown}\n\nIt was stopped after {ms} ms, as asked.")]
+    Stopped { shown: String, ms: u64 },
+    #[error(
+        "timeout on computer {computer}: the code was to be stopped after {ms} ms, but the computer does not confirm it. \
+         Job {job} shows what becomes of it."
+    )]
+    StopNotConfirmed {
+        computer: String,
+        ms: u64,
+        job: String,
+    },
+    #[error(
+        "timeout on computer {computer}: it took no notice of the request within {ms} ms; it was told not to run \
+         it. It may be busy with code that does not yield."
+    )]
+    NotTaken { computer: String, ms: u64 },
+    #[error(
+        "timeout on computer {computer}: no answer within {ms} ms. The code may still be running there. Give it \
+         longer with `timeoutMs`, or let it do less at a time."
+    )]
+    NoAnswer { computer: String, ms: u64 },
+    #[error(
+        "offline error on computer {computer}: {why}, and it did not come back within {ms} ms. The code was not run."
+    )]
+    Offline {
+        computer: String,
+        why: String,
+        ms: u64,
+    },
+    #[error(
+        "too-large error on computer {computer}: the request is {size} bytes long; the computer takes at most {limit} \
+         bytes. Send the code in smaller pieces."
+    )]
+    TooLarge {
+        computer: String,
+        size: usize,
+        limit: usize,
+    },
+}
+
+impl Native for ExecLua {
+    const NAME: &'static str = "exec-lua";
+    type Arguments = Arguments;
+    type Error = ExecError;
+
+    async fn run(
+        &self,
+        context: Context<'_>,
+        arguments: Arguments,
+    ) -> Result<CallToolResult, ExecError> {
+        arguments.run(context).await.map(text)
+    }
+}
+
+impl Arguments {
+    async fn run(self, context: Context<'_>) -> Result<String, ExecError> {
+        let computer = choose(self.computer_id, context.fleet)
+            .await
+            .map_err(ExecError::NotAsked)?;
         let mut params = json!({ "code": self.code });
         if self.exclusive {
             params["exclusive"] = json!(true);
@@ -84,25 +114,30 @@ impl Call {
             params: Some(&params),
             about: About::listed(&self.code, self.exclusive),
         };
-        let (job, waited) = asking::ask(context, &computer, ask, self.time).await?;
+        let time = Duration::from_millis(self.timeout_ms);
+        let (job, waited) = asking::ask(context, &computer, ask, time)
+            .await
+            .map_err(ExecError::NotAsked)?;
         match waited {
-            Waited::Ended => job.look(|progress| outcome::whole(&computer, progress)),
-            Waited::Running if self.cancels => self.cancel(&computer, &job).await,
-            Waited::Running => Ok(self.still_running(&computer, &job)),
+            Waited::Ended => whole(&computer, &job),
+            Waited::Running => match self.on_timeout {
+                OnTimeout::Detach => Ok(self.still_running(&computer, &job)),
+                OnTimeout::Cancel => self.cancel(&computer, &job).await,
+            },
             Waited::NotTaken => self.not_taken(&computer, &job).await,
             Waited::Offline(why) => {
                 computer.lose(&job, &format!("it never reached the computer: {why}"));
-                Err(format!(
-                    "offline error on computer {}: {why}, and it did not come back within {} ms. The code was not run.",
-                    name_of(&computer.facts()),
-                    self.time.as_millis()
-                ))
+                Err(ExecError::Offline {
+                    computer: name_of(&computer.facts()),
+                    why,
+                    ms: self.timeout_ms,
+                })
             }
-            Waited::TooLarge { size, limit } => Err(format!(
-                "too-large error on computer {}: the request is {size} bytes long; the computer takes at most {limit} \
-                 bytes. Send the code in smaller pieces.",
-                name_of(&computer.facts())
-            )),
+            Waited::TooLarge { size, limit } => Err(ExecError::TooLarge {
+                computer: name_of(&computer.facts()),
+                size,
+                limit,
+            }),
         }
     }
 
@@ -111,7 +146,7 @@ impl Call {
             "The code still runs on computer {} after {} ms, as job {id}. get-job {id} shows how it goes on, cancel-job \
              stops it.",
             name_of(&computer.facts()),
-            self.time.as_millis(),
+            self.timeout_ms,
             id = job.id,
         );
         let output = job.look(|progress| progress.read(0, usize::MAX).text);
@@ -121,36 +156,35 @@ impl Call {
         shown
     }
 
-    async fn cancel(&self, computer: &Computer, job: &Job) -> Result<String, String> {
-        let name = name_of(&computer.facts());
-        let after = format!("after {} ms", self.time.as_millis());
+    async fn cancel(&self, computer: &Computer, job: &Job) -> Result<String, ExecError> {
+        let ms = self.timeout_ms;
         match computer.cancel(job, STOP_TIME).await {
             // It may also have come to its own end meanwhile.
-            Cancelled::Ended => job
-                .look(|progress| outcome::whole(computer, progress))
-                .map_err(|shown| format!("{shown}\n\nIt was stopped {after}, as asked.")),
-            Cancelled::Told | Cancelled::Unreachable => Err(format!(
-                "timeout on computer {name}: the code was to be stopped {after}, but the computer does not confirm it. \
-                 Job {} shows what becomes of it.",
-                job.id
-            )),
+            Cancelled::Ended => whole(computer, job).map_err(|failed| ExecError::Stopped {
+                shown: failed.to_string(),
+                ms,
+            }),
+            Cancelled::Told | Cancelled::Unreachable => Err(ExecError::StopNotConfirmed {
+                computer: name_of(&computer.facts()),
+                ms,
+                job: job.id.clone(),
+            }),
         }
     }
 
     /// The computer never said that it has the request.
-    async fn not_taken(&self, computer: &Computer, job: &Arc<Job>) -> Result<String, String> {
-        let name = name_of(&computer.facts());
-        let waited = self.time.as_millis();
+    async fn not_taken(&self, computer: &Computer, job: &Arc<Job>) -> Result<String, ExecError> {
+        let (name, ms) = (name_of(&computer.facts()), self.timeout_ms);
         match computer.cancel(job, STOP_TIME).await {
-            Cancelled::Ended => job.look(|progress| outcome::whole(computer, progress)),
-            Cancelled::Told => Err(format!(
-                "timeout on computer {name}: it took no notice of the request within {waited} ms; it was told not to run \
-                 it. It may be busy with code that does not yield."
-            )),
-            Cancelled::Unreachable => Err(format!(
-                "timeout on computer {name}: no answer within {waited} ms. The code may still be running there. Give it \
-                 longer with `timeoutMs`, or let it do less at a time."
-            )),
+            Cancelled::Ended => whole(computer, job),
+            Cancelled::Told => Err(ExecError::NotTaken { computer: name, ms }),
+            Cancelled::Unreachable => Err(ExecError::NoAnswer { computer: name, ms }),
         }
     }
+}
+
+/// All that came of a job that has ended.
+fn whole(computer: &Computer, job: &Job) -> Result<String, ExecError> {
+    job.look(|progress| outcome::whole(computer, progress))
+        .map_err(ExecError::Failed)
 }

@@ -1,46 +1,45 @@
 //! `find-tools`: the tools there are, by words, with their schemas.
 
-use futures_util::{FutureExt, future::BoxFuture};
-use rmcp::model::{JsonObject, Tool as Definition};
+use std::convert::Infallible;
+
+use rmcp::model::{CallToolResult, Tool as Definition};
+use serde::Deserialize;
 use serde_json::Value;
 
+use super::typed::Native;
 use crate::tools::{
     Context,
-    arguments::{Arguments, Problem},
-    entry::{Handled, Handler},
     policy::{CALL_TOOL, FIND_TOOLS, is_read_only},
     text,
 };
 
-/// How many tools are shown in full, when a call does not say.
-const DEFAULT_LIMIT: u64 = 5;
-
-/// How many tools may be shown in full.
-const MAX_LIMIT: u64 = 50;
-
 /// How many more are named.
 const NAMED: usize = 200;
 
-/// The tool.
 pub struct FindTools;
 
-impl Handler for FindTools {
-    fn run<'a>(&'a self, context: Context<'a>, arguments: JsonObject) -> BoxFuture<'a, Handled> {
-        async move {
-            match find(context, arguments).await {
-                Ok(found) => Handled::Result(text(found)),
-                Err(problem) => Handled::Failed(problem),
-            }
-        }
-        .boxed()
+#[derive(Deserialize)]
+pub struct Arguments {
+    query: Option<String>,
+    limit: usize,
+}
+
+impl Native for FindTools {
+    const NAME: &'static str = FIND_TOOLS;
+    type Arguments = Arguments;
+    type Error = Infallible;
+
+    async fn run(
+        &self,
+        context: Context<'_>,
+        arguments: Arguments,
+    ) -> Result<CallToolResult, Infallible> {
+        Ok(text(find(context, arguments).await))
     }
 }
 
-async fn find(context: Context<'_>, arguments: JsonObject) -> Result<String, Problem> {
-    let mut arguments = Arguments::new(arguments);
-    let query = arguments.optional_text("query")?.unwrap_or_default();
-    let limit = arguments.whole_number("limit", 1, MAX_LIMIT, DEFAULT_LIMIT)?;
-    arguments.end()?;
+async fn find(context: Context<'_>, Arguments { query, limit }: Arguments) -> String {
+    let query = query.unwrap_or_default();
     let snapshot = context.catalogue.ready().await;
     let words: Vec<_> = query
         .split(|c: char| !c.is_alphanumeric())
@@ -57,21 +56,19 @@ async fn find(context: Context<'_>, arguments: JsonObject) -> Result<String, Pro
     // The best first; those that are alike stay in order of name.
     found.sort_by(|(one, _), (other, _)| other.cmp(one));
     if found.is_empty() {
-        return Ok(match words.is_empty() {
+        return match words.is_empty() {
             true => "There are no tools.".to_owned(),
             false => format!(
                 "No tool has any of these words: {}. Without a query all are named.",
                 words.join(", ")
             ),
-        });
+        };
     }
     // Without words nothing says which of them are wanted.
     let full = if words.is_empty() {
         0
     } else {
-        usize::try_from(limit)
-            .unwrap_or(usize::MAX)
-            .min(found.len())
+        limit.min(found.len())
     };
     let mut parts: Vec<_> = found[..full]
         .iter()
@@ -95,7 +92,7 @@ async fn find(context: Context<'_>, arguments: JsonObject) -> Result<String, Pro
         };
         parts.push(format!("{heading}\n{named}"));
     }
-    Ok(parts.join("\n\n"))
+    parts.join("\n\n")
 }
 
 /// How well a tool fits the words: a word in its name counts most.

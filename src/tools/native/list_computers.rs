@@ -2,31 +2,33 @@
 
 use std::time::SystemTime;
 
-use futures_util::{FutureExt, future::BoxFuture};
-use rmcp::model::{CallToolResult, JsonObject};
+use rmcp::model::CallToolResult;
 use serde_json::{Value, json};
 
+use super::typed::{Native, NoArguments};
 use crate::{
     base::text::one_line,
-    computers::{Computer, Fleet, LinkPort, Presence},
+    computers::{Computer, LinkPort, Presence, Unreachable},
     tools::{
-        Context,
-        arguments::Arguments,
-        entry::{Handled, Handler},
-        failure, text,
+        Context, text,
         wording::{ago, name_of, time_between, timestamp},
     },
 };
 
-/// The tool.
 pub struct ListComputers;
 
-impl ListComputers {
-    async fn list(&self, fleet: &Fleet) -> CallToolResult {
-        let computers = match fleet.computers().await {
-            Ok(computers) => computers,
-            Err(unreachable) => return failure(unreachable.to_string()),
-        };
+impl Native for ListComputers {
+    const NAME: &'static str = "list-computers";
+    type Arguments = NoArguments;
+    type Error = Unreachable;
+
+    async fn run(
+        &self,
+        context: Context<'_>,
+        _: NoArguments,
+    ) -> Result<CallToolResult, Unreachable> {
+        let fleet = context.fleet;
+        let computers = fleet.computers().await?;
         let port = fleet.port().await;
         let address = match &port.owner {
             Some(owner) => owner.address.to_string(),
@@ -59,20 +61,7 @@ impl ListComputers {
             fields["bridges"] = json!(port.bridges);
         }
         result.structured_content = Some(fields);
-        result
-    }
-}
-
-impl Handler for ListComputers {
-    fn run<'a>(&'a self, context: Context<'a>, arguments: JsonObject) -> BoxFuture<'a, Handled> {
-        async move {
-            match Arguments::new(arguments).end() {
-                Ok(()) => self.list(context.fleet).await,
-                Err(problem) => failure(problem),
-            }
-        }
-        .map(Handled::Result)
-        .boxed()
+        Ok(result)
     }
 }
 

@@ -2,53 +2,49 @@
 
 use std::time::SystemTime;
 
-use futures_util::{FutureExt, future::BoxFuture};
-use rmcp::model::JsonObject;
+use rmcp::model::CallToolResult;
+use serde::Deserialize;
 
+use super::typed::Native;
 use crate::{
     base::text::one_line,
-    computers::{Answer, Computer, End, Job, Progress, Stage},
+    computers::{Answer, Computer, ComputerId, End, Job, Progress, Stage, Unreachable},
     tools::{
-        Context,
-        arguments::Arguments,
-        entry::{Handled, Handler},
-        failure, text,
+        Context, text,
         wording::{ago, name_of, time_between},
     },
 };
 
-/// The tool.
 pub struct ListJobs;
 
-impl Handler for ListJobs {
-    fn run<'a>(&'a self, context: Context<'a>, arguments: JsonObject) -> BoxFuture<'a, Handled> {
-        async move {
-            let mut arguments = Arguments::new(arguments);
-            let only = match arguments
-                .computer()
-                .and_then(|only| arguments.end().map(|()| only))
-            {
-                Ok(only) => only,
-                Err(problem) => return failure(problem),
-            };
-            let jobs = match context.fleet.jobs().await {
-                Ok(jobs) => jobs,
-                Err(unreachable) => return failure(unreachable.to_string()),
-            };
-            let now = SystemTime::now();
-            let lines: Vec<_> = jobs
-                .iter()
-                .filter(|(computer, _)| only.is_none_or(|id| computer.id == id))
-                .map(|(computer, job)| line(computer, job, now))
-                .collect();
-            text(if lines.is_empty() {
-                "No jobs.".to_owned()
-            } else {
-                lines.join("\n")
-            })
-        }
-        .map(Handled::Result)
-        .boxed()
+#[derive(Deserialize)]
+#[serde(rename_all = "camelCase")]
+pub struct Arguments {
+    computer_id: Option<ComputerId>,
+}
+
+impl Native for ListJobs {
+    const NAME: &'static str = "list-jobs";
+    type Arguments = Arguments;
+    type Error = Unreachable;
+
+    async fn run(
+        &self,
+        context: Context<'_>,
+        Arguments { computer_id }: Arguments,
+    ) -> Result<CallToolResult, Unreachable> {
+        let jobs = context.fleet.jobs().await?;
+        let now = SystemTime::now();
+        let lines: Vec<_> = jobs
+            .iter()
+            .filter(|(computer, _)| computer_id.is_none_or(|id| computer.id == id))
+            .map(|(computer, job)| line(computer, job, now))
+            .collect();
+        Ok(text(if lines.is_empty() {
+            "No jobs.".to_owned()
+        } else {
+            lines.join("\n")
+        }))
     }
 }
 

@@ -2,54 +2,49 @@
 
 use std::time::Duration;
 
-use futures_util::{
-    FutureExt,
-    future::{BoxFuture, join_all},
-};
-use rmcp::model::{CallToolResult, JsonObject};
+use futures_util::future::join_all;
+use rmcp::model::CallToolResult;
 use serde_json::Value;
 
+use super::typed::{Native, NoArguments};
 use crate::{
     base::text::one_line,
-    computers::{About, Answer, Ask, Computer, End, Fleet, Waited},
-    tools::{
-        Context,
-        arguments::Arguments,
-        entry::{Handled, Handler},
-        failure, text, wording,
-    },
+    computers::{About, Answer, Ask, Computer, End, Fleet, Unreachable, Waited},
+    tools::{Context, text, wording},
 };
 
-/// The tool.
 pub struct ProbeComputers {
     /// How long a computer has to answer.
-    time: Duration,
+    pub time: Duration,
 }
 
-impl ProbeComputers {
-    /// The tool, with this much time for each computer.
-    pub fn new(time: Duration) -> Self {
-        Self { time }
-    }
+impl Native for ProbeComputers {
+    const NAME: &'static str = "probe-computers";
+    type Arguments = NoArguments;
+    type Error = Unreachable;
 
-    async fn probe(&self, fleet: &Fleet) -> CallToolResult {
-        let computers = match fleet.computers().await {
-            Ok(computers) => computers,
-            Err(unreachable) => return failure(unreachable.to_string()),
-        };
+    async fn run(
+        &self,
+        context: Context<'_>,
+        _: NoArguments,
+    ) -> Result<CallToolResult, Unreachable> {
+        let fleet = context.fleet;
+        let computers = fleet.computers().await?;
         let linked: Vec<_> = computers
             .iter()
             .filter(|computer| computer.link().is_some())
             .collect();
         if linked.is_empty() {
-            return text("No computers connected.");
+            return Ok(text("No computers connected."));
         }
         let lines = linked
             .into_iter()
             .map(async |computer| line(computer, &self.ping(fleet, computer).await));
-        text(join_all(lines).await.join("\n"))
+        Ok(text(join_all(lines).await.join("\n")))
     }
+}
 
+impl ProbeComputers {
     /// The computer's answer, or why there is none.
     async fn ping(&self, fleet: &Fleet, computer: &Computer) -> Pong {
         let ask = Ask {
@@ -94,19 +89,6 @@ enum Pong {
     Text(String),
     Error(String),
     None,
-}
-
-impl Handler for ProbeComputers {
-    fn run<'a>(&'a self, context: Context<'a>, arguments: JsonObject) -> BoxFuture<'a, Handled> {
-        async move {
-            match Arguments::new(arguments).end() {
-                Ok(()) => self.probe(context.fleet).await,
-                Err(problem) => failure(problem),
-            }
-        }
-        .map(Handled::Result)
-        .boxed()
-    }
 }
 
 /// One computer's line.

@@ -2,85 +2,80 @@
 
 use std::{sync::Arc, time::Duration};
 
-use futures_util::{FutureExt, future::BoxFuture};
-use rmcp::model::JsonObject;
+use rmcp::model::CallToolResult;
+use serde::Deserialize;
 use serde_json::{Value, json};
+use thiserror::Error;
 
+use super::typed::Native;
 use crate::tools::{
     Context,
-    arguments::{Arguments, Problem},
     content::{shown, tool_result},
-    entry::{Handled, Handler},
-    failure,
     host::{Code, HostHandler, Rights, values_of},
     outcome::end_line,
     text,
 };
 
-/// How long a script may take, when it does not say, in milliseconds: below what clients wait for.
-const DEFAULT_TIMEOUT_MS: u64 = 50_000;
-
-/// The longest a script may take, in milliseconds.
-const MAX_TIMEOUT_MS: u64 = 600_000;
-
-/// The tool.
 pub struct RunScript {
     /// Where scripts run.
     pub host: Arc<HostHandler>,
 }
 
-impl Handler for RunScript {
-    fn run<'a>(&'a self, context: Context<'a>, arguments: JsonObject) -> BoxFuture<'a, Handled> {
-        async move {
-            match self.script(context, arguments).await {
-                Ok(handled) => handled,
-                Err(problem) => Handled::Failed(problem),
-            }
-        }
-        .boxed()
-    }
+#[derive(Deserialize)]
+#[serde(rename_all = "camelCase")]
+pub struct Arguments {
+    code: String,
+    timeout_ms: u64,
 }
 
-impl RunScript {
-    async fn script(
+#[derive(Debug, Error)]
+pub enum ScriptError {
+    /// A script that calls run-script would be none that one can follow.
+    #[error("{0}")]
+    TooDeep(String),
+    /// It did not come to an end.
+    #[error("{0}")]
+    NotEnded(String),
+    #[error("{0}")]
+    Failed(String),
+    #[error("{problem}\n\nOutput before the error:\n{printed}")]
+    FailedWithOutput { problem: String, printed: String },
+}
+
+impl Native for RunScript {
+    const NAME: &'static str = "run-script";
+    type Arguments = Arguments;
+    type Error = ScriptError;
+
+    async fn run(
         &self,
         context: Context<'_>,
-        arguments: JsonObject,
-    ) -> Result<Handled, Problem> {
-        let mut arguments = Arguments::new(arguments);
-        let source = arguments.text("code")?;
-        let time = arguments.whole_number("timeoutMs", 1, MAX_TIMEOUT_MS, DEFAULT_TIMEOUT_MS)?;
-        arguments.end()?;
+        Arguments { code, timeout_ms }: Arguments,
+    ) -> Result<CallToolResult, ScriptError> {
         let code = Code {
-            source: source.into(),
+            source: code.into(),
             chunk: "script".to_owned(),
             method: None,
         };
-        // A script that calls run-script would be none that one can follow.
-        let context = context.deeper()?;
-        let mut done = self
+        let context = context.deeper().map_err(ScriptError::TooDeep)?;
+        let time = Duration::from_millis(timeout_ms);
+        let run = self
             .host
-            .run(
-                context,
-                &code,
-                Rights::OfItsClient,
-                json!([]),
-                Duration::from_millis(time),
-            )
-            .await?;
+            .run(context, &code, Rights::OfItsClient, json!([]), time);
+        let mut done = run.await.map_err(ScriptError::NotEnded)?;
         let printed = std::mem::take(&mut done.printed);
-        Ok(Handled::Result(match values_of(done) {
-            Err(problem) if printed.is_empty() => failure(problem),
-            Err(problem) => failure(format!("{problem}\n\nOutput before the error:\n{printed}")),
-            Ok(values) if values.is_empty() && printed.is_empty() => {
-                text("The script ran to its end; it printed nothing and returned nothing.")
-            }
+        match values_of(done) {
+            Err(problem) if printed.is_empty() => Err(ScriptError::Failed(problem)),
+            Err(problem) => Err(ScriptError::FailedWithOutput { problem, printed }),
+            Ok(values) if values.is_empty() && printed.is_empty() => Ok(text(
+                "The script ran to its end; it printed nothing and returned nothing.",
+            )),
             // Images and the like are passed through.
             Ok(values) if values.len() == 1 && values[0].get("content").is_some() => {
-                tool_result(values, false)
+                Ok(tool_result(values, false))
             }
-            Ok(values) => text(all(printed, &values)),
-        }))
+            Ok(values) => Ok(text(all(printed, &values))),
+        }
     }
 }
 
