@@ -53,6 +53,7 @@ const KNOWN_IN_CIRCLES: &[&str] = &[
     "tools/native/mod.rs",
     "tools/native/probe_computers.rs",
     "tools/native/run_script.rs",
+    "tools/native/typed.rs",
     "tools/policy.rs",
     "tools/prompt.rs",
     "tools/resource.rs",
