@@ -1,9 +1,10 @@
-//! What belongs to no floor: text for people, tokens, HTTP as both ports speak it, small stores, the log, what clients
-//! refuse.
+//! What belongs to no floor: text for people, tokens, HTTP as both ports speak it, small stores, the log, JSON Schema,
+//! what clients refuse.
 
 pub mod client_rules;
 pub mod http;
 pub mod logging;
+pub mod schema;
 pub mod store;
 pub mod text;
 pub mod token;

@@ -3,11 +3,16 @@
 //! The rules are those of the providers behind common clients (Claude, Gemini, OpenAI) and of MCP Inspector's strict
 //! mode, as their users met them.
 
+use std::convert::Infallible;
+
 use rmcp::model::{JsonObject, Tool as Definition};
 use serde_json::{Value, json};
 
 use super::validation::Validator;
-use crate::base::client_rules::{LONGEST_TOOL_NAME, REFUSED_AT_ROOT, Subschemas, takes_argument};
+use crate::base::{
+    client_rules::{LONGEST_TOOL_NAME, REFUSED_AT_ROOT, lacks_items, takes_argument},
+    schema::{self, Next, Target},
+};
 
 /// The longest description, in bytes: what stands here is paid for with every request.
 const MAX_DESCRIPTION: usize = 4 * 1024;
@@ -97,7 +102,17 @@ fn whole(schema: &JsonObject, name: &str, problems: &mut Vec<String>) {
         ));
     }
     let root = Value::Object(schema.clone());
-    part(&root, &root, name, 0, problems);
+    let Ok(()) = schema::walk::<Infallible>(&mut root.clone(), name, |schema, place| {
+        if place.depth > MAX_DEPTH {
+            problems.push(format!(
+                "{} is nested deeper than {MAX_DEPTH} levels",
+                place.path
+            ));
+            return Ok(Next::Past);
+        }
+        part(schema, &root, &place.path, problems);
+        Ok(Next::Inside)
+    });
     // Its own message would only say again what was said in better words.
     if problems.len() == before
         && let Err(problem) = Validator::new(schema)
@@ -106,12 +121,8 @@ fn whole(schema: &JsonObject, name: &str, problems: &mut Vec<String>) {
     }
 }
 
-/// Checks one schema inside another.
-fn part(schema: &Value, root: &Value, path: &str, depth: usize, problems: &mut Vec<String>) {
-    if depth > MAX_DEPTH {
-        problems.push(format!("{path} is nested deeper than {MAX_DEPTH} levels"));
-        return;
-    }
+/// Checks one schema inside another, but not those in it.
+fn part(schema: &Value, root: &Value, path: &str, problems: &mut Vec<String>) {
     let Value::Object(fields) = schema else {
         problems.push(format!(
             "{path} must be a schema such as `type: string`, not {schema}: some clients take no other"
@@ -124,10 +135,7 @@ fn part(schema: &Value, root: &Value, path: &str, depth: usize, problems: &mut V
              inside it"
         ));
     }
-    if fields.get("type") == Some(&json!("array"))
-        && !fields.contains_key("items")
-        && !fields.contains_key("prefixItems")
-    {
+    if lacks_items(fields) {
         problems.push(format!("{path} is an array, so it needs `items`"));
     }
     if let Some(Value::Object(properties)) = fields.get("properties") {
@@ -144,31 +152,11 @@ fn part(schema: &Value, root: &Value, path: &str, depth: usize, problems: &mut V
         ));
     }
     if let Some(reference) = fields.get("$ref") {
-        let target = reference.as_str().and_then(|text| text.strip_prefix('#'));
-        if target.is_none_or(|pointer| root.pointer(pointer).is_none()) {
+        let target = reference.as_str().map(|text| schema::target(text, root));
+        if target != Some(Target::Found) {
             problems.push(format!(
                 "{path} has `$ref: {reference}`, which leads to nothing inside the schema: nothing is fetched"
             ));
-        }
-    }
-    for (keyword, inner) in fields {
-        let path = format!("{path}.{keyword}");
-        let mut inside = |inner, path: &str| part(inner, root, path, depth + 1, problems);
-        match (Subschemas::under(keyword), inner) {
-            (None, _) | (Some(Subschemas::OneOrBoolean), Value::Bool(_)) => {}
-            (Some(Subschemas::One | Subschemas::OneOrBoolean), inner) => inside(inner, &path),
-            (Some(Subschemas::List), Value::Array(list)) => {
-                for (index, inner) in list.iter().enumerate() {
-                    inside(inner, &format!("{path}[{index}]"));
-                }
-            }
-            (Some(Subschemas::Map), Value::Object(map)) => {
-                for (name, inner) in map {
-                    inside(inner, &format!("{path}.{name}"));
-                }
-            }
-            // The validator tells of it.
-            (Some(Subschemas::List | Subschemas::Map), _) => {}
         }
     }
 }

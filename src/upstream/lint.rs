@@ -8,7 +8,10 @@ use std::sync::Arc;
 use rmcp::model::{JsonObject, Tool};
 use serde_json::{Map, Value, json};
 
-use crate::base::client_rules::{REFUSED_AT_ROOT, Subschemas, takes_argument};
+use crate::base::{
+    client_rules::{REFUSED_AT_ROOT, lacks_items, takes_argument},
+    schema::{self, Next, Target},
+};
 
 /// How deep a schema may be nested.
 const DEEPEST: usize = 32;
@@ -61,27 +64,46 @@ fn repaired(schema: &JsonObject) -> Result<JsonObject, String> {
     {
         return Err(format!("has `{key}` at its root"));
     }
-    repair(&mut schema, &root, 0)?;
-    let whole = Value::Object(schema.clone());
+    let mut whole = Value::Object(schema);
+    schema::walk(&mut whole, "", |schema, place| match schema {
+        Value::Object(_) if place.depth > DEEPEST => {
+            Err(format!("is nested more than {DEEPEST} deep"))
+        }
+        Value::Object(fields) => repair(fields, &root).map(|()| Next::Inside),
+        Value::Bool(all) => {
+            *schema = if *all {
+                json!({})
+            } else {
+                json!({ "not": {} })
+            };
+            Ok(Next::Past)
+        }
+        other => Err(no_schema(other)),
+    })?;
     jsonschema::draft202012::meta::validate(&whole).map_err(|error| {
         let place = error.instance_path();
         format!("is no JSON Schema 2020-12: {error} (at {place})")
     })?;
-    Ok(schema)
+    match whole {
+        Value::Object(schema) => Ok(schema),
+        other => Err(no_schema(&other)),
+    }
 }
 
-/// Repairs one schema of the tool's schema `root`, and all in it.
-fn repair(schema: &mut JsonObject, root: &Value, depth: usize) -> Result<(), String> {
-    if depth > DEEPEST {
-        return Err(format!("is nested more than {DEEPEST} deep"));
-    }
-    if let Some(Value::String(target)) = schema.get("$ref") {
-        let Some(pointer) = target.strip_prefix('#') else {
-            return Err(format!("refers to `{target}`, outside of itself"));
-        };
-        // What some generators leave behind. It says nothing, but providers refuse all tools for it.
-        if leads_nowhere(pointer, root) {
-            schema.remove("$ref");
+fn no_schema(value: &Value) -> String {
+    format!("has {value} where a schema belongs")
+}
+
+/// Repairs one schema of the tool's schema `root`, but not those in it.
+fn repair(schema: &mut JsonObject, root: &Value) -> Result<(), String> {
+    if let Some(Value::String(reference)) = schema.get("$ref") {
+        match schema::target(reference, root) {
+            Target::Outside => return Err(format!("refers to `{reference}`, outside of itself")),
+            // What some generators leave behind. It says nothing, but providers refuse all tools for it.
+            Target::Missing => {
+                schema.remove("$ref");
+            }
+            Target::Found | Target::Unseen => {}
         }
     }
     if let Some(Value::Array(required)) = schema.get("required")
@@ -98,49 +120,10 @@ fn repair(schema: &mut JsonObject, root: &Value, depth: usize) -> Result<(), Str
     }
     renew(schema);
     split_types(schema);
-    if schema.get("type") == Some(&json!("array")) && !schema.contains_key("prefixItems") {
-        schema.entry("items").or_insert_with(|| json!({}));
-    }
-    for (key, inner) in schema {
-        match (Subschemas::under(key), inner) {
-            (None, _) | (Some(Subschemas::OneOrBoolean), Value::Bool(_)) => {}
-            (Some(Subschemas::One | Subschemas::OneOrBoolean), inner) => {
-                repair_value(inner, root, depth)?;
-            }
-            (Some(Subschemas::List), Value::Array(list)) => {
-                for inner in list {
-                    repair_value(inner, root, depth)?;
-                }
-            }
-            (Some(Subschemas::Map), Value::Object(map)) => {
-                for inner in map.values_mut() {
-                    repair_value(inner, root, depth)?;
-                }
-            }
-            (Some(Subschemas::List | Subschemas::Map), _) => {}
-        }
+    if lacks_items(schema) {
+        schema.insert("items".to_owned(), json!({}));
     }
     Ok(())
-}
-
-fn repair_value(schema: &mut Value, root: &Value, depth: usize) -> Result<(), String> {
-    match schema {
-        Value::Object(fields) => repair(fields, root, depth + 1),
-        Value::Bool(true) => {
-            *schema = json!({});
-            Ok(())
-        }
-        Value::Bool(false) => {
-            *schema = json!({ "not": {} });
-            Ok(())
-        }
-        other => Err(format!("has {other} where a schema belongs")),
-    }
-}
-
-/// Whether a JSON pointer leads to nothing in the schema. Names of anchors, and what is escaped for a URI, are trusted.
-fn leads_nowhere(pointer: &str, root: &Value) -> bool {
-    pointer.starts_with('/') && !pointer.contains('%') && root.pointer(pointer).is_none()
 }
 
 /// Writes what older drafts of JSON Schema wrote otherwise as the draft 2020-12 does, which is what clients read.
