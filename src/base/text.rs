@@ -1,6 +1,6 @@
 //! Text that a person reads: what a computer sent, on one line, and moments.
 
-use std::borrow::Cow;
+use std::{borrow::Cow, time::SystemTime};
 
 /// `text` on one line: what would end the line, move the cursor or turn the direction of writing is escaped, so that
 /// nothing a computer sends can look like a line of ours.
@@ -24,7 +24,7 @@ pub fn one_line(text: &str) -> Cow<'_, str> {
 }
 
 /// `moment` as RFC 3339 in UTC, to the second.
-pub fn timestamp(moment: std::time::SystemTime) -> String {
+pub fn timestamp(moment: SystemTime) -> String {
     time::OffsetDateTime::from(moment)
         .replace_nanosecond(0)
         .ok()
@@ -38,6 +38,8 @@ pub fn timestamp(moment: std::time::SystemTime) -> String {
 
 #[cfg(test)]
 mod tests {
+    use std::time::Duration;
+
     use super::*;
 
     #[test]
@@ -47,5 +49,11 @@ mod tests {
             "base\\r\\npong\\u{1b}[2J\\u{2028}\\u{202e}\\u{85}"
         );
         assert_eq!(one_line("plain é"), "plain é");
+    }
+
+    #[test]
+    fn a_moment_is_told_to_the_second() {
+        let moment = SystemTime::UNIX_EPOCH + Duration::from_millis(1_000_000_250);
+        assert_eq!(timestamp(moment), "1970-01-12T13:46:40Z");
     }
 }

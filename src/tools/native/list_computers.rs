@@ -7,11 +7,11 @@ use serde_json::{Value, json};
 
 use super::typed::{Native, NoArguments};
 use crate::{
-    base::text::one_line,
+    base::text::{one_line, timestamp},
     computers::{Computer, LinkPort, Presence, Unreachable},
     tools::{
         Context, text,
-        wording::{ago, name_of, time_between, timestamp},
+        wording::{ago, name_of, time_between},
     },
 };
 
