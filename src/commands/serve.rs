@@ -42,7 +42,9 @@ impl Serve {
             Ok(mcp) => mcp,
             Err(error) => return startup::refuse_setting(error),
         };
-        startup::run(&config, folders, async |bridge| {
+        // Any free port is none that a configuration could name.
+        let own_port = Some(mcp.port).filter(|port| *port != 0);
+        startup::run(&config, folders, own_port, async |bridge| {
             let Bridge {
                 fleet,
                 server,

@@ -11,7 +11,7 @@ use crate::{
     computers::Fleet,
     mcp::server::Server,
     settings::{Config, ConfigError, Flags, Folders},
-    tools,
+    tools::{self, Source},
     upstream::{self, Upstream},
 };
 
@@ -63,13 +63,15 @@ pub struct Bridge {
     pub signals: LeaveSignals,
 }
 
-/// Serves by `serve`, until that tells why it ended.
+/// Serves by `serve`, until that tells why it ended. `own_port` is where it serves MCP over HTTP, if it does and that
+/// is known.
 pub fn run(
     config: &Config,
     folders: &Folders,
+    own_port: Option<u16>,
     serve: impl AsyncFnOnce(Bridge) -> anyhow::Result<&'static str>,
 ) -> ExitCode {
-    match block_on(config, folders, serve) {
+    match block_on(config, folders, own_port, serve) {
         Ok(why) => {
             tracing::info!(why, "leaving");
             ExitCode::SUCCESS
@@ -89,6 +91,7 @@ pub fn run(
 fn block_on(
     config: &Config,
     folders: &Folders,
+    own_port: Option<u16>,
     serve: impl AsyncFnOnce(Bridge) -> anyhow::Result<&'static str>,
 ) -> anyhow::Result<&'static str> {
     let runtime = tokio::runtime::Builder::new_multi_thread()
@@ -105,20 +108,22 @@ fn block_on(
             "started"
         );
         let fleet = Arc::new(Fleet::start(&config.link, Some(&folders.shared)));
-        let upstream = upstream(config, folders);
-        let catalogue = tools::start(
-            config,
-            folders.own_tools(),
-            vec![tools::upstream::source(&upstream)],
-        );
-        let server = Server::new(fleet.clone(), catalogue).with_upstream(upstream.clone());
+        let upstream = upstream(config, folders, own_port);
+        let mut others: Vec<Box<dyn Source>> = Vec::new();
+        if let Some(servers) = upstream.clone() {
+            others.push(Box::new(servers));
+        }
+        let catalogue = tools::start(config, folders.own_tools(), others);
+        let server = Server::new(fleet.clone(), catalogue);
         let why = serve(Bridge {
             fleet,
             server,
             signals,
         })
         .await;
-        upstream.leave().await;
+        if let Some(upstream) = upstream {
+            upstream.leave().await;
+        }
         why
     })?;
     // Dropping the runtime would wait for a read of a terminal or a file that nobody ends.
@@ -127,14 +132,14 @@ fn block_on(
 }
 
 /// The MCP servers that are configured where this process runs, unless that is switched off.
-fn upstream(config: &Config, folders: &Folders) -> Upstream {
+fn upstream(config: &Config, folders: &Folders, own_port: Option<u16>) -> Option<Upstream> {
     if !config.upstream {
-        return Upstream::off();
+        return None;
     }
     Upstream::new(upstream::Settings {
         folder: std::env::current_dir().unwrap_or_default(),
         config: folders.config.clone(),
         state: folders.shared.clone(),
-        own_port: None,
+        own_port,
     })
 }

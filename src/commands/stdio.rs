@@ -32,7 +32,7 @@ impl Stdio {
         if std::io::stdin().is_terminal() {
             console::note(&greeting(folders));
         }
-        startup::run(&config, folders, serve)
+        startup::run(&config, folders, None, serve)
     }
 }
 

@@ -20,12 +20,11 @@ use crate::{
     computers::Fleet,
     settings::{Config, Flags, FlagsOf, Folders, ToolsConfig},
     tools::{
-        self, Catalogue, Context, Level, Listener, Offer, Step, builtin,
-        catalogue::{Found, fixed},
-        folder,
+        self, Catalogue, Client, Context, Found, Level, Listener, Offer, Step, builtin, folder,
         kit::Kit,
         manifest::FILE,
         policy::{Policy, Verdict},
+        source::fixed,
     },
 };
 
@@ -113,8 +112,8 @@ fn list(flags: &Flags, folders: &Folders) -> anyhow::Result<bool> {
     in_runtime(async {
         let config = load(flags, folders)?;
         let (catalogue, problems) = read(&config, folders);
-        let snapshot = catalogue.now();
-        for (tool, verdict) in snapshot.all() {
+        let view = catalogue.now().for_client(Client::Anyone);
+        for (tool, verdict) in view.all() {
             let state = match verdict {
                 Verdict::Listed => "",
                 Verdict::Reachable => " (not listed, but found by find-tools)",
@@ -127,13 +126,13 @@ fn list(flags: &Flags, folders: &Folders) -> anyhow::Result<bool> {
                 tool.origin()
             ));
         }
-        for prompt in snapshot.prompts() {
+        for prompt in view.prompts() {
             say(&format!("prompt    {}", prompt.name));
         }
-        for resource in snapshot.resources() {
+        for resource in view.shown() {
             say(&format!("resource  {}", resource.uri()));
         }
-        let unmet = catalogue.policy().unmet(&snapshot);
+        let unmet = catalogue.policy().unmet(view.all().map(|(tool, _)| tool));
         for problem in problems.iter().chain(&unmet) {
             note(problem);
         }
@@ -190,16 +189,16 @@ fn run(name: &str, arguments: &str, flags: &Flags, folders: &Folders) -> anyhow:
             note(problem);
         }
         let fleet = Fleet::start(&config.link, Some(&folders.shared));
-        let snapshot = catalogue.now();
-        let tool = match snapshot.find(name) {
+        let others = catalogue.open_for(Client::Anyone);
+        let tool = match others.now().find(name) {
             Found::Tool(tool) => tool,
-            Found::Refused(why) => bail!("{name} is refused: {why}"),
+            Found::Refused(refusal) => bail!("{}", refusal.of(name)),
             Found::Nothing => bail!("there is no tool {name}; `mcp-bridge tools list` names all"),
         };
         fleet.want();
         let context = Context {
             fleet: &fleet,
-            catalogue: &catalogue,
+            others: &others,
             listener: &Terminal,
             depth: 0,
         };

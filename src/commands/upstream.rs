@@ -17,7 +17,6 @@ use super::console;
 use crate::{
     base::logging,
     settings::Folders,
-    tools::upstream_status::in_words,
     upstream::{
         manager::{notes, why_disabled},
         names,
@@ -25,6 +24,7 @@ use crate::{
         requests::{self, Request},
         sources,
         status::{self, Report, Row},
+        status_tool::in_words,
         tail::LOG_TARGET,
         trust,
     },

@@ -16,10 +16,7 @@ use tokio::{
     time::{sleep, timeout},
 };
 
-use crate::{
-    tools::{Catalogue, Snapshot, catalogue::Revisions},
-    upstream::listing::Listing,
-};
+use crate::tools::{Catalogue, Client, Snapshot, View, snapshot::Revisions};
 
 /// How long a burst of changes may last that is told of once.
 const BURST: Duration = Duration::from_millis(150);
@@ -47,40 +44,9 @@ struct State {
     /// What the client has seen of each list: it has fetched it, or was told that it changed.
     seen: Seen,
     /// What there was when a subscription was granted that has not begun yet.
-    granted: VecDeque<Known>,
+    granted: VecDeque<Arc<Snapshot>>,
     /// The resources whose changes it wants to be told.
     resources: BTreeSet<String>,
-}
-
-/// All that a client may be told of, at some moment.
-struct Known {
-    own: Arc<Snapshot>,
-    upstream: Arc<Listing>,
-}
-
-impl Known {
-    /// All as it is now.
-    fn latest(
-        own: &mut watch::Receiver<Arc<Snapshot>>,
-        upstream: &mut watch::Receiver<Arc<Listing>>,
-    ) -> Self {
-        Self {
-            own: own.borrow_and_update().clone(),
-            upstream: upstream.borrow_and_update().clone(),
-        }
-    }
-}
-
-/// Waits until something changed; tells whether anything still can.
-async fn next_change(
-    own: &mut watch::Receiver<Arc<Snapshot>>,
-    upstream: &mut watch::Receiver<Arc<Listing>>,
-) -> bool {
-    tokio::select! {
-        changed = own.changed() => changed.is_ok(),
-        // Where no servers are managed, theirs never changes.
-        Ok(()) = upstream.changed() => true,
-    }
 }
 
 #[derive(Default)]
@@ -135,26 +101,17 @@ impl Session {
         self.lock().resources.remove(uri);
     }
 
-    /// Tells a client of the era with `initialize` of every change since `own`, until it is gone. `upstream` follows what
-    /// the managed MCP servers offer, whose tools are among all others.
-    pub fn tell(
-        self: &Arc<Self>,
-        peer: Peer<RoleServer>,
-        own: Arc<Snapshot>,
-        mut upstream: watch::Receiver<Arc<Listing>>,
-    ) {
+    /// Tells a client of the era with `initialize` of every change since `view`, which is its, until it is gone.
+    pub fn tell(self: &Arc<Self>, peer: Peer<RoleServer>, view: View) {
         let session = self.clone();
         // That is what the client is about to fetch, unless it already has.
-        session.new_to(own.revisions);
-        let mut last = Known {
-            own,
-            upstream: upstream.borrow_and_update().clone(),
-        };
+        session.new_to(view.revisions());
+        let mut last = view;
         tokio::spawn(async move {
             let mut follow = session.follow.clone();
             loop {
                 tokio::select! {
-                    changed = next_change(&mut follow, &mut upstream) => if !changed { return },
+                    changed = follow.changed() => if changed.is_err() { return },
                     () = sleep(LOOK_EVERY) => {
                         if peer.is_transport_closed() {
                             return;
@@ -163,21 +120,17 @@ impl Session {
                     }
                 }
                 sleep(BURST).await;
-                let now = Known::latest(&mut follow, &mut upstream);
-                let changed = session.lists_new_to(now.own.revisions);
-                let updated = session.updated(&last.own, &now.own);
+                let now = follow.borrow_and_update().for_client(last.client());
+                let changed = session.lists_new_to(now.revisions());
+                let updated = session.updated(&last, &now);
                 let telling = async {
                     if changed.contains(&List::Tools) {
                         peer.notify_tool_list_changed().await?;
                     }
-                    if changed.contains(&List::Prompts)
-                        || now.upstream.has_other_prompts(&last.upstream)
-                    {
+                    if changed.contains(&List::Prompts) {
                         peer.notify_prompt_list_changed().await?;
                     }
-                    if changed.contains(&List::Resources)
-                        || now.upstream.has_other_resources(&last.upstream)
-                    {
+                    if changed.contains(&List::Resources) {
                         peer.notify_resource_list_changed().await?;
                     }
                     for uri in updated {
@@ -196,11 +149,8 @@ impl Session {
     }
 
     /// A subscription of the stateless era is about to be granted: what changes from now on is told.
-    pub fn grant(&self, upstream: &watch::Receiver<Arc<Listing>>) {
-        let now = Known {
-            own: self.follow.borrow().clone(),
-            upstream: upstream.borrow().clone(),
-        };
+    pub fn grant(&self) {
+        let now = self.follow.borrow().clone();
         let granted = &mut self.lock().granted;
         if granted.len() >= BEGINNING {
             granted.pop_front();
@@ -208,21 +158,15 @@ impl Session {
         granted.push_back(now);
     }
 
-    /// Serves a subscription until it is cancelled.
-    pub async fn listen(
-        &self,
-        subscription: &SubscriptionContext,
-        mut upstream: watch::Receiver<Arc<Listing>>,
-    ) {
-        let mut own = self.follow.clone();
+    /// Serves this client's subscription until it is cancelled.
+    pub async fn listen(&self, subscription: &SubscriptionContext, client: Client) {
+        let mut follow = self.follow.clone();
         // Of several that begin at once each takes the oldest, which can only make it tell too much.
         let granted = self.lock().granted.pop_front();
-        let mut last = granted.unwrap_or_else(|| Known {
-            own: own.borrow().clone(),
-            upstream: upstream.borrow().clone(),
-        });
+        let granted = granted.unwrap_or_else(|| follow.borrow().clone());
+        let mut last = granted.for_client(client);
         loop {
-            let now = Known::latest(&mut own, &mut upstream);
+            let now = follow.borrow_and_update().for_client(client);
             let telling = tell_subscriber(subscription, &last, &now);
             if !matches!(timeout(TELL_TIME, telling).await, Ok(Ok(()))) {
                 return;
@@ -230,7 +174,7 @@ impl Session {
             last = now;
             tokio::select! {
                 () = subscription.cancelled() => return,
-                changed = next_change(&mut own, &mut upstream) => if !changed {
+                changed = follow.changed() => if changed.is_err() {
                     // There will be no change: the subscription is as good as any.
                     return subscription.cancelled().await;
                 },
@@ -264,7 +208,7 @@ impl Session {
         .collect()
     }
 
-    fn updated(&self, last: &Snapshot, now: &Snapshot) -> Vec<String> {
+    fn updated(&self, last: &View, now: &View) -> Vec<String> {
         let wanted = self.lock().resources.clone();
         wanted
             .into_iter()
@@ -281,39 +225,31 @@ impl Session {
 /// Tells a subscriber of what it wanted to know of and is another now.
 async fn tell_subscriber(
     subscription: &SubscriptionContext,
-    last: &Known,
-    now: &Known,
+    last: &View,
+    now: &View,
 ) -> Result<(), SubscriptionSendError> {
     let sink = subscription.sink();
     let wanted = subscription.accepted();
-    let (was, is) = (last.own.revisions, now.own.revisions);
+    let (was, is) = (last.revisions(), now.revisions());
     if wanted.tools_list_changed == Some(true) && was.tools != is.tools {
         sink.notify_tool_list_changed().await?;
     }
-    if wanted.prompts_list_changed == Some(true)
-        && (was.prompts != is.prompts || now.upstream.has_other_prompts(&last.upstream))
-    {
+    if wanted.prompts_list_changed == Some(true) && was.prompts != is.prompts {
         sink.notify_prompt_list_changed().await?;
     }
-    if wanted.resources_list_changed == Some(true)
-        && (was.resources != is.resources || now.upstream.has_other_resources(&last.upstream))
-    {
+    if wanted.resources_list_changed == Some(true) && was.resources != is.resources {
         sink.notify_resource_list_changed().await?;
     }
     for uri in wanted.resource_subscriptions.iter().flatten() {
-        if has_changed(&last.own, &now.own, uri) {
+        if has_changed(last, now, uri) {
             sink.notify_resource_updated(uri.clone()).await?;
         }
     }
     Ok(())
 }
 
-/// Whether what stands behind a URI is another than before.
-fn has_changed(last: &Snapshot, now: &Snapshot, uri: &str) -> bool {
-    let spec = |snapshot: &Snapshot| {
-        snapshot
-            .resource(uri)
-            .map(|(resource, _)| resource.spec().clone())
-    };
-    spec(last) != spec(now)
+/// Whether what stands behind a URI is another than before, as far as that can be seen.
+fn has_changed(last: &View, now: &View, uri: &str) -> bool {
+    let (last, now) = (last.resource(uri), now.resource(uri));
+    last.and_then(|last| last.spec()) != now.and_then(|now| now.spec())
 }

@@ -1,5 +1,6 @@
 //! The MCP side: JSON-RPC on standard input and output, or over HTTP, served by rmcp.
 
+mod bounds;
 mod changes;
 pub mod edge;
 pub mod http;
@@ -9,7 +10,6 @@ mod incoming;
 mod listener;
 pub mod server;
 pub mod stdio;
-mod upstream;
 
 use rmcp::ServiceExt;
 use tokio_util::sync::CancellationToken;
@@ -59,7 +59,7 @@ mod tests {
     use crate::{
         computers::Fleet,
         settings::LinkConfig,
-        tools::{Catalogue, Context, Offer, Tool, catalogue::fixed, policy::Policy},
+        tools::{Catalogue, Context, Offer, Tool, policy::Policy, source::fixed},
     };
 
     struct Panics(Definition);

@@ -11,25 +11,26 @@ use rmcp::model::SetLevelRequestParams;
 use rmcp::{
     ErrorData, RoleServer, ServerHandler,
     model::{
-        CallToolRequestParams, CallToolResponse, CallToolResult, CompleteRequestParams,
-        CompleteResult, CompletionInfo, CustomRequest, CustomResult, ErrorCode,
-        GetPromptRequestParams, GetPromptResponse, Implementation, JsonObject, ListPromptsResult,
-        ListResourceTemplatesResult, ListResourcesResult, ListToolsResult, PaginatedRequestParams,
-        ProtocolVersion, ReadResourceRequestParams, ReadResourceResponse, ReadResourceResult,
-        Reference, ServerCapabilities, ServerConfig, SubscribeRequestParams, SubscriptionFilter,
-        Tool, UnsubscribeRequestParams,
+        CallToolRequestParams, CallToolResponse, CompleteRequestParams, CompleteResult,
+        CompletionInfo, CustomRequest, CustomResult, ErrorCode, GetPromptRequestParams,
+        GetPromptResponse, Implementation, ListPromptsResult, ListResourceTemplatesResult,
+        ListResourcesResult, ListToolsResult, PaginatedRequestParams, ProtocolVersion,
+        ReadResourceRequestParams, ReadResourceResponse, Reference, ServerCapabilities,
+        ServerConfig, SubscribeRequestParams, SubscriptionFilter, Tool, UnsubscribeRequestParams,
     },
     service::{NotificationContext, RequestContext, SubscriptionContext},
 };
 
 use super::{
+    bounds::{bounded, small_enough},
     changes::{List, Session},
     listener::{Waiting, level_from},
 };
 use crate::{
     computers::Fleet,
-    tools::{self, Catalogue, Context, Level, catalogue::Found, manifest::Shown},
-    upstream::Upstream,
+    tools::{
+        self, Catalogue, Client, ClientCatalogue, Context, Found, Level, Others, prompt, resource,
+    },
 };
 
 /// What a client's model is told about the server as a whole.
@@ -74,8 +75,6 @@ const REMOVED_METHODS: [&str; 5] = [
 pub struct Server {
     fleet: Arc<Fleet>,
     catalogue: Arc<Catalogue>,
-    /// The MCP servers that are managed. Their tools are in the catalogue.
-    pub(super) upstream: Upstream,
     session: Arc<Session>,
     /// The least level of log messages that the client wants, in the era with `initialize`.
     level: Arc<Mutex<Level>>,
@@ -89,19 +88,17 @@ impl Server {
             level: Arc::new(Mutex::new(DEFAULT_LEVEL)),
             fleet,
             catalogue,
-            upstream: Upstream::off(),
         }
-    }
-
-    /// The same, that also offers the prompts and resources of these servers.
-    pub fn with_upstream(mut self, upstream: Upstream) -> Self {
-        self.upstream = upstream;
-        self
     }
 
     /// The same for another client, which has seen and asked for nothing yet.
     pub fn for_another(&self) -> Self {
-        Self::new(self.fleet.clone(), self.catalogue.clone()).with_upstream(self.upstream.clone())
+        Self::new(self.fleet.clone(), self.catalogue.clone())
+    }
+
+    /// What there is for whoever sent a request.
+    fn catalogue_for(&self, context: &RequestContext<RoleServer>) -> ClientCatalogue<'_> {
+        self.catalogue.open_for(client_of(context))
     }
 
     /// Whoever sent a request.
@@ -115,14 +112,20 @@ impl Server {
         Waiting::new(context, level)
     }
 
-    fn at_hand<'a>(&'a self, listener: &'a Waiting) -> Context<'a> {
+    fn at_hand<'a>(&'a self, others: &'a dyn Others, listener: &'a Waiting) -> Context<'a> {
         Context {
             fleet: &self.fleet,
-            catalogue: &self.catalogue,
+            others,
             listener,
             depth: 0,
         }
     }
+}
+
+/// The client that sent a request.
+fn client_of(context: &RequestContext<RoleServer>) -> Client {
+    let client = context.client_info();
+    Client::named(client.as_ref().map_or("", |client| &client.name))
 }
 
 /// Whether a request is of the era without `initialize`.
@@ -182,15 +185,14 @@ impl ServerHandler for Server {
 
     async fn on_initialized(&self, context: NotificationContext<RoleServer>) {
         let client = context.peer.peer_info();
-        self.upstream.begin(
+        let client = Client::named(
             client
                 .as_deref()
                 .map_or("", |client| &client.client_info.name),
         );
         // What is still being read is no change for a client that has not seen anything yet.
-        let snapshot = self.catalogue.ready().await;
-        let upstream = self.upstream.follow();
-        self.session.tell(context.peer, snapshot, upstream);
+        let view = self.catalogue.open_for(client).ready().await;
+        self.session.tell(context.peer, view);
     }
 
     async fn list_tools(
@@ -198,17 +200,16 @@ impl ServerHandler for Server {
         _: Option<PaginatedRequestParams>,
         context: RequestContext<RoleServer>,
     ) -> Result<ListToolsResult, ErrorData> {
-        let client = self.upstream_client(&context).await;
-        let snapshot = self.catalogue.ready().await;
-        self.session.fetched(List::Tools, snapshot.revisions);
-        let mut tools = snapshot.definitions().to_vec();
-        tools.retain(|tool| !self.upstream.hides(&client, &tool.name));
+        let view = self.catalogue_for(&context).ready().await;
+        self.session.fetched(List::Tools, view.revisions());
         // One page: several clients never ask for a second one.
-        Ok(ListToolsResult::with_all_items(tools))
+        Ok(ListToolsResult::with_all_items(view.tools().to_vec()))
     }
 
     fn get_tool(&self, name: &str) -> Option<Tool> {
-        match self.catalogue.now().find(name) {
+        // rmcp checks the headers of a call over HTTP by the tool's schema, and does not say whose call it is.
+        let view = self.catalogue.now().for_client(Client::Anyone);
+        match view.find(name) {
             Found::Tool(tool) => Some(tool.definition().clone()),
             Found::Refused(_) | Found::Nothing => None,
         }
@@ -219,37 +220,31 @@ impl ServerHandler for Server {
         request: CallToolRequestParams,
         context: RequestContext<RoleServer>,
     ) -> Result<CallToolResponse, ErrorData> {
-        let client = self.upstream_client(&context).await;
-        let unknown = || {
-            let message = format!("Unknown tool: {}", request.name);
-            Err(ErrorData::invalid_params(message, None))
-        };
-        if self.upstream.hides(&client, &request.name) {
-            return unknown();
-        }
-        if let Some(reason) = self.upstream.withheld(&request.name) {
-            return Ok(tools::failure(reason).into());
-        }
-        let mut snapshot = self.catalogue.now();
-        if matches!(snapshot.find(&request.name), Found::Nothing) {
+        let catalogue = self.catalogue_for(&context);
+        let name = &request.name;
+        let mut view = catalogue.now();
+        if matches!(view.find(name), Found::Nothing) {
             // It may be among those that are still being read.
-            snapshot = self.catalogue.ready().await;
+            view = catalogue.ready().await;
         }
-        let tool = match snapshot.find(&request.name) {
+        let tool = match view.find(name) {
             Found::Tool(tool) => tool,
-            Found::Refused(why) => {
-                return Ok(tools::failure(format!("{} is refused: {why}.", request.name)).into());
+            Found::Refused(refusal) => {
+                return Ok(tools::failure(format!("{}.", refusal.of(name))).into());
             }
-            Found::Nothing => return unknown(),
+            Found::Nothing => {
+                let message = format!("Unknown tool: {name}");
+                return Err(ErrorData::invalid_params(message, None));
+            }
         };
         let listener = self.waiting(&context);
         let call = tool.call(
-            self.at_hand(&listener),
+            self.at_hand(&catalogue, &listener),
             request.arguments.unwrap_or_default(),
         );
-        let result = guarded(&request.name, call, &context).await?;
+        let result = guarded(name, call, &context).await?;
         Ok(result
-            .map_or_else(tools::failure, |result| bounded(&request.name, result))
+            .map_or_else(tools::failure, |result| bounded(name, result))
             .into())
     }
 
@@ -258,11 +253,9 @@ impl ServerHandler for Server {
         _: Option<PaginatedRequestParams>,
         context: RequestContext<RoleServer>,
     ) -> Result<ListPromptsResult, ErrorData> {
-        let client = self.upstream_client(&context).await;
-        let snapshot = self.catalogue.ready().await;
-        self.session.fetched(List::Prompts, snapshot.revisions);
-        let mut prompts: Vec<_> = snapshot.prompts().cloned().collect();
-        prompts.extend(self.upstream.prompts(&client));
+        let view = self.catalogue_for(&context).ready().await;
+        self.session.fetched(List::Prompts, view.revisions());
+        let prompts = view.prompts().cloned().collect();
         Ok(ListPromptsResult::with_all_items(prompts))
     }
 
@@ -271,26 +264,15 @@ impl ServerHandler for Server {
         request: GetPromptRequestParams,
         context: RequestContext<RoleServer>,
     ) -> Result<GetPromptResponse, ErrorData> {
-        let snapshot = self.catalogue.ready().await;
+        let catalogue = self.catalogue_for(&context);
+        let view = catalogue.ready().await;
         let name = &request.name;
-        let prompt = snapshot.prompt(name).filter(|prompt| !prompt.is_template);
-        let Some(prompt) = prompt else {
-            return self.upstream_prompt(request, &context).await;
-        };
-        let arguments: JsonObject = request.arguments.unwrap_or_default();
-        if let Some(missing) = prompt.missing(&arguments) {
-            return Err(ErrorData::invalid_params(
-                format!("The prompt {name} needs the argument `{missing}`."),
-                None,
-            ));
-        }
+        let prompt = view.prompt(name).ok_or_else(|| prompt::unknown(name))?;
         let listener = self.waiting(&context);
-        let call = prompt.get(self.at_hand(&listener), &snapshot, arguments);
-        guarded(name, call, &context)
-            .await?
-            .and_then(|result| result)
-            .map(Into::into)
-            .map_err(|problem| ErrorData::internal_error(problem, None))
+        let call = prompt.get(self.at_hand(&catalogue, &listener), request.arguments);
+        let got = guarded(name, call, &context).await?;
+        let got = got.unwrap_or_else(|bug| Err(ErrorData::internal_error(bug, None)))?;
+        small_enough(name, got).map(Into::into)
     }
 
     async fn list_resources(
@@ -298,17 +280,9 @@ impl ServerHandler for Server {
         _: Option<PaginatedRequestParams>,
         context: RequestContext<RoleServer>,
     ) -> Result<ListResourcesResult, ErrorData> {
-        let client = self.upstream_client(&context).await;
-        let snapshot = self.catalogue.ready().await;
-        self.session.fetched(List::Resources, snapshot.revisions);
-        let shown = snapshot
-            .resources()
-            .filter_map(|resource| match &resource.definition {
-                Shown::One(one) => Some(one.clone()),
-                Shown::Template(_) => None,
-            });
-        let mut resources: Vec<_> = shown.collect();
-        resources.extend(self.upstream.resources(&client));
+        let view = self.catalogue_for(&context).ready().await;
+        self.session.fetched(List::Resources, view.revisions());
+        let resources = view.resources().cloned().collect();
         Ok(ListResourcesResult::with_all_items(resources))
     }
 
@@ -317,17 +291,9 @@ impl ServerHandler for Server {
         _: Option<PaginatedRequestParams>,
         context: RequestContext<RoleServer>,
     ) -> Result<ListResourceTemplatesResult, ErrorData> {
-        let client = self.upstream_client(&context).await;
-        let snapshot = self.catalogue.ready().await;
-        self.session.fetched(List::Resources, snapshot.revisions);
-        let shown = snapshot
-            .resources()
-            .filter_map(|resource| match &resource.definition {
-                Shown::One(_) => None,
-                Shown::Template(template) => Some(template.clone()),
-            });
-        let mut templates: Vec<_> = shown.collect();
-        templates.extend(self.upstream.templates(&client));
+        let view = self.catalogue_for(&context).ready().await;
+        self.session.fetched(List::Resources, view.revisions());
+        let templates = view.templates().cloned().collect();
         Ok(ListResourceTemplatesResult::with_all_items(templates))
     }
 
@@ -336,18 +302,15 @@ impl ServerHandler for Server {
         request: ReadResourceRequestParams,
         context: RequestContext<RoleServer>,
     ) -> Result<ReadResourceResponse, ErrorData> {
-        let snapshot = self.catalogue.ready().await;
+        let catalogue = self.catalogue_for(&context);
+        let view = catalogue.ready().await;
         let uri = &request.uri;
-        let Some((resource, names)) = snapshot.resource(uri) else {
-            return self.upstream_resource(request, &context).await;
-        };
+        let resource = view.resource(uri).ok_or_else(|| resource::unknown(uri))?;
         let listener = self.waiting(&context);
-        let call = resource.read(self.at_hand(&listener), uri, names);
-        guarded(uri, call, &context)
-            .await?
-            .and_then(|result| result)
-            .map(|contents| ReadResourceResult::new(contents).into())
-            .map_err(|problem| ErrorData::internal_error(problem, None))
+        let call = resource.read(self.at_hand(&catalogue, &listener), uri);
+        let read = guarded(uri, call, &context).await?;
+        let read = read.unwrap_or_else(|bug| Err(ErrorData::internal_error(bug, None)))?;
+        small_enough(uri, read).map(Into::into)
     }
 
     async fn subscribe(
@@ -377,27 +340,28 @@ impl ServerHandler for Server {
         &self,
         requested: &SubscriptionFilter,
     ) -> Option<SubscriptionFilter> {
-        self.session.grant(&self.upstream.follow());
+        self.session.grant();
         Some(requested.clone())
     }
 
     async fn listen(&self, context: SubscriptionContext) -> Result<(), ErrorData> {
-        self.session.listen(&context, self.upstream.follow()).await;
+        let client = client_of(context.request_context());
+        self.session.listen(&context, client).await;
         Ok(())
     }
 
     async fn complete(
         &self,
         request: CompleteRequestParams,
-        _: RequestContext<RoleServer>,
+        context: RequestContext<RoleServer>,
     ) -> Result<CompleteResult, ErrorData> {
-        let snapshot = self.catalogue.ready().await;
+        let view = self.catalogue_for(&context).ready().await;
         let mut values = match &request.r#ref {
-            Reference::Prompt(prompt) => snapshot
-                .prompt(&prompt.name)
-                .map_or_else(Vec::new, |prompt| {
+            Reference::Prompt(prompt) => {
+                view.prompt(&prompt.name).map_or_else(Vec::new, |prompt| {
                     prompt.complete(&request.argument.name, &request.argument.value)
-                }),
+                })
+            }
             _ => Vec::new(),
         };
         let total = values.len();
@@ -449,30 +413,4 @@ impl ServerHandler for Server {
             None,
         ))
     }
-}
-
-/// The largest answer that is sent, in bytes of JSON: clients made with the TypeScript SDK end the session at a line
-/// of 10 MiB.
-pub(super) const MAX_ANSWER: usize = 9 * 1024 * 1024;
-
-/// The result, or a clear error if it is larger than what clients take.
-fn bounded(tool: &str, result: CallToolResult) -> CallToolResult {
-    let text = result
-        .content
-        .iter()
-        .filter_map(|block| block.as_text())
-        .map(|block| block.text.len())
-        .sum::<usize>();
-    // Escapes make a byte six times as long at most.
-    if text.saturating_mul(6) <= MAX_ANSWER {
-        return result;
-    }
-    let size = serde_json::to_vec(&result).map_or(usize::MAX, |json| json.len());
-    if size <= MAX_ANSWER {
-        return result;
-    }
-    tools::failure(format!(
-        "too-large error: the answer of {tool} is {size} bytes long, and clients take {MAX_ANSWER}. The code has run. \
-         Return or print less at a time."
-    ))
 }

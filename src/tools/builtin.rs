@@ -11,14 +11,17 @@ use include_dir::{Dir, include_dir};
 
 use super::{
     Catalogue, Offer,
-    catalogue::fixed,
     entry::Natives,
     host::Workers,
     kit::{Author, Item, Kit},
     manifest::{self, Entry, Problem},
     native,
     policy::Policy,
+    source::fixed,
 };
+
+/// What they are part of, in messages.
+pub const ITSELF: &str = "mcp-bridge itself";
 
 /// All sets. The folder is embedded whole, so that a set, or a handler in Lua, is added by its files alone.
 static SETS: Dir<'static> = include_dir!("$CARGO_MANIFEST_DIR/lua/tools");
@@ -137,7 +140,7 @@ mod tests {
         computers::Fleet,
         settings::{Config, Flags},
         tools::{
-            Context, Level, Listener, Step, Tool, arguments, lint,
+            Client, Context, Level, Listener, Step, Tool, arguments, lint,
             manifest::{RunsOn, What},
             text_of,
         },
@@ -291,9 +294,10 @@ mod tests {
         let fleet = Fleet::start(&config.link, None);
         fleet.want();
         let catalogue = catalogue(config.probe_timeout);
+        let others = catalogue.open_for(Client::Anyone);
         let context = Context {
             fleet: &fleet,
-            catalogue: &catalogue,
+            others: &others,
             listener: &Nobody,
             depth: 0,
         };

@@ -14,8 +14,8 @@ use super::{
     content::{self, tool_result},
     failure,
     manifest::{RunsOn, ToolSpec},
+    result::value_of,
     validation::{self, Validator},
-    value_of,
 };
 
 /// What stands behind a tool.

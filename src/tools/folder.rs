@@ -13,7 +13,7 @@ use std::{
 use mlua::{Lua, LuaOptions, StdLib, chunk::ChunkMode};
 
 use super::{
-    Offer, files,
+    Offer, builtin, files,
     kit::{Author, Item, Kit},
     manifest::{self, Entry, Handler, Problem},
 };
@@ -37,8 +37,8 @@ pub struct Root {
 pub struct Folders {
     roots: Vec<Root>,
     kit: Kit,
-    /// Names that are taken, and where: those of the built-in tools.
-    taken: BTreeMap<String, String>,
+    /// What is taken, by kind and name, and where: that is what is built in.
+    taken: BTreeMap<(&'static str, String), String>,
     /// By manifest.
     last: BTreeMap<PathBuf, Vec<Made>>,
 }
@@ -64,15 +64,25 @@ struct Made {
 impl Folders {
     /// These folders, an earlier one winning over a later one. `built_in` has the names that are taken already.
     pub fn new(roots: Vec<Root>, kit: Kit, built_in: &Offer) -> Self {
-        let taken = built_in
-            .tools
+        let tools = built_in.tools.iter().map(|tool| {
+            let name = tool.definition().name.to_string();
+            (("tool", name), tool.origin())
+        });
+        let prompts = built_in
+            .prompts
             .iter()
-            .map(|tool| (tool.definition().name.to_string(), tool.origin()))
-            .collect();
+            .map(|prompt| ("prompt", prompt.definition().name.clone()));
+        let resources = built_in
+            .resources
+            .iter()
+            .map(|resource| ("resource", resource.uri().to_owned()));
+        let others = prompts
+            .chain(resources)
+            .map(|key| (key, builtin::ITSELF.to_owned()));
         Self {
             roots,
             kit,
-            taken,
+            taken: tools.chain(others).collect(),
             last: BTreeMap::new(),
         }
     }
@@ -248,16 +258,12 @@ impl Folders {
             is_ready: true,
             ..Offer::default()
         };
-        let mut taken: BTreeMap<(&str, String), String> = self
-            .taken
-            .iter()
-            .map(|(name, origin)| (("tool", name.clone()), origin.clone()))
-            .collect();
+        let mut taken = self.taken.clone();
         for (file, entries) in made {
             for Made { entry, item } in entries {
                 let (kind, name) = match &item {
                     Item::Tool(tool) => ("tool", tool.definition().name.to_string()),
-                    Item::Prompt(prompt) => ("prompt", prompt.definition.name.clone()),
+                    Item::Prompt(prompt) => ("prompt", prompt.definition().name.clone()),
                     Item::Resource(resource) => ("resource", resource.uri().to_owned()),
                 };
                 let place = origin(&file, &entry);

@@ -9,8 +9,8 @@ use super::{
     handlers::{OnComputer, OnHost},
     host::{Code, HostHandler, Workers},
     manifest::{self, PromptSpec, ResourceSpec, RunsOn, Text, ToolSpec, What},
-    prompt::Prompt,
-    resource::Resource,
+    prompt::{EntryPrompt, Prompt},
+    resource::{EntryResource, Resource},
 };
 
 /// Where Lua runs.
@@ -49,9 +49,9 @@ pub enum Item {
     /// A tool.
     Tool(Arc<dyn Tool>),
     /// A prompt.
-    Prompt(Arc<Prompt>),
+    Prompt(Arc<dyn Prompt>),
     /// A resource.
-    Resource(Arc<Resource>),
+    Resource(Arc<dyn Resource>),
 }
 
 impl Item {
@@ -127,20 +127,20 @@ impl Kit {
         )))
     }
 
-    fn prompt(&self, spec: PromptSpec) -> Result<Arc<Prompt>, String> {
+    fn prompt(&self, spec: PromptSpec) -> Result<Arc<dyn Prompt>, String> {
         let handler = match &spec.handler {
             Some(handler) => Some((code_of(handler)?, self.host.clone())),
             None => None,
         };
-        Ok(Arc::new(Prompt::new(spec, handler)))
+        Ok(Arc::new(EntryPrompt::new(spec, handler)))
     }
 
-    fn resource(&self, spec: ResourceSpec) -> Result<Arc<Resource>, String> {
+    fn resource(&self, spec: ResourceSpec) -> Result<Arc<dyn Resource>, String> {
         let handler = match &spec.text {
             Text::Handler(handler) => Some((code_of(handler)?, self.host.clone())),
             Text::Fixed(_) | Text::Bytes(_) => None,
         };
-        Ok(Arc::new(Resource::new(spec, handler)))
+        Ok(Arc::new(EntryResource::new(spec, handler)))
     }
 }
 

@@ -1,10 +1,13 @@
 //! Which tools a client is shown, and which may be called at all: sets, names, and the read-only switch.
 
-use std::collections::BTreeSet;
+use std::{collections::BTreeSet, sync::Arc};
 
 use rmcp::model::Tool as Definition;
 
-use super::{Snapshot, Tool, annotations};
+use super::{
+    hints::{annotations, is_read_only},
+    tool::Tool,
+};
 use crate::settings::ToolsConfig;
 
 /// The word that stands for every set.
@@ -81,10 +84,10 @@ impl Policy {
         }
     }
 
-    /// The names and sets that were chosen, and that no tool has.
-    pub fn unmet(&self, tools: &Snapshot) -> Vec<String> {
+    /// The names and sets that were chosen, and that none of all tools has.
+    pub fn unmet<'a>(&self, tools: impl Iterator<Item = &'a Arc<dyn Tool>>) -> Vec<String> {
         let (mut names, mut sets) = (BTreeSet::new(), BTreeSet::from([ALL_SETS]));
-        for (tool, _) in tools.all() {
+        for tool in tools {
             names.insert(tool.definition().name.as_ref());
             sets.insert(tool.set());
         }
@@ -109,13 +112,4 @@ impl Policy {
         }
         definition
     }
-}
-
-/// Whether a tool promises to change nothing.
-pub fn is_read_only(definition: &Definition) -> bool {
-    definition
-        .annotations
-        .as_ref()
-        .and_then(|hints| hints.read_only_hint)
-        == Some(true)
 }

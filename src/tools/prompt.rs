@@ -2,14 +2,19 @@
 
 use std::{collections::BTreeMap, sync::Arc, time::Duration};
 
-use rmcp::model::{GetPromptResult, JsonObject, Prompt as Definition};
+use futures_util::{FutureExt, future::BoxFuture};
+use rmcp::{
+    ErrorData,
+    model::{GetPromptResult, JsonObject, Prompt as Definition},
+};
 use serde_json::Value;
 
 use super::{
-    Context, Snapshot,
+    client::Client,
     content::{self, shown},
     host::{Code, HostHandler, Rights, values_of},
     manifest::{Message, PromptSpec},
+    tool::{Context, Others},
 };
 
 /// How long a handler has to write a prompt.
@@ -19,29 +24,67 @@ const TIME: Duration = Duration::from_secs(20);
 const DEEPEST: usize = 16;
 
 /// A prompt, or a template that prompts extend.
-pub struct Prompt {
-    /// What clients are shown.
-    pub definition: Definition,
-    /// Whether only other prompts use it.
-    pub is_template: bool,
+pub trait Prompt: Send + Sync {
+    /// Its name, texts and arguments.
+    fn definition(&self) -> &Definition;
+
+    /// Whether it is in the list. If not, it can still be got.
+    fn is_listed(&self) -> bool {
+        true
+    }
+
+    /// Whether only other prompts use it: no client sees or gets it.
+    fn is_template(&self) -> bool {
+        false
+    }
+
+    /// The client that has it without us too, if there is one.
+    fn owner(&self) -> Option<Client> {
+        None
+    }
+
+    /// Its messages for these arguments.
+    ///
+    /// # Errors
+    /// What keeps them from being made, for the person who chose the prompt.
+    fn get<'a>(
+        &'a self,
+        context: Context<'a>,
+        arguments: Option<JsonObject>,
+    ) -> BoxFuture<'a, Result<GetPromptResult, ErrorData>>;
+
+    /// What an argument can be, of what begins like this.
+    fn complete(&self, _argument: &str, _begun: &str) -> Vec<String> {
+        Vec::new()
+    }
+
+    /// What it is made of, for prompts that extend it; none: it can't be extended.
+    fn spec(&self) -> Option<&PromptSpec> {
+        None
+    }
+}
+
+/// The error of a prompt that there is not.
+pub fn unknown(name: &str) -> ErrorData {
+    ErrorData::invalid_params(format!("Unknown prompt: {name}"), None)
+}
+
+/// A prompt of a manifest.
+pub struct EntryPrompt {
     spec: PromptSpec,
     handler: Option<(Code, Arc<HostHandler>)>,
 }
 
-impl Prompt {
+impl EntryPrompt {
     /// A prompt whose handler, if it has one, is this code.
     pub fn new(spec: PromptSpec, handler: Option<(Code, Arc<HostHandler>)>) -> Self {
-        Self {
-            definition: spec.definition.clone(),
-            is_template: spec.is_template,
-            spec,
-            handler,
-        }
+        Self { spec, handler }
     }
 
     /// An argument that it needs and that is not among these.
-    pub fn missing(&self, arguments: &JsonObject) -> Option<&str> {
-        self.definition
+    fn missing(&self, arguments: &JsonObject) -> Option<&str> {
+        self.spec
+            .definition
             .arguments
             .iter()
             .flatten()
@@ -50,17 +93,12 @@ impl Prompt {
             .find(|name| arguments.get(*name).is_none_or(Value::is_null))
     }
 
-    /// Its messages for these arguments.
-    ///
-    /// # Errors
-    /// What keeps them from being made, for the person who chose the prompt.
-    pub async fn get(
+    async fn made(
         &self,
         context: Context<'_>,
-        prompts: &Snapshot,
         arguments: JsonObject,
     ) -> Result<GetPromptResult, String> {
-        let description = self.definition.description.as_deref();
+        let description = self.spec.definition.description.as_deref();
         if let Some((code, host)) = &self.handler {
             let arguments = Value::Object(arguments);
             let done = host
@@ -73,50 +111,50 @@ impl Prompt {
             .map(|(name, value)| (name.clone(), shown(value)))
             .collect();
         let mut messages = Vec::new();
-        self.collect(prompts, &arguments, DEEPEST, &mut messages)?;
+        collect(
+            &self.spec,
+            context.others,
+            &arguments,
+            DEEPEST,
+            &mut messages,
+        )?;
         let messages: Vec<_> = messages.iter().map(Message::to_json).collect();
         let all = serde_json::json!({ "messages": messages });
         content::prompt_result(vec![all], description)
     }
+}
 
-    /// The messages of what it extends, then its own, with arguments filled in.
-    fn collect(
-        &self,
-        prompts: &Snapshot,
-        arguments: &BTreeMap<String, String>,
-        depth: usize,
-        messages: &mut Vec<Message>,
-    ) -> Result<(), String> {
-        let name = &self.definition.name;
-        if depth == 0 {
-            return Err(format!(
-                "The prompt {name} extends itself, or more than {DEEPEST} others in a row."
-            ));
-        }
-        for parent in &self.spec.parents {
-            let Some(found) = prompts.prompt(&parent.id) else {
-                return Err(format!(
-                    "The prompt {name} extends {}, which there is not.",
-                    parent.id
-                ));
-            };
-            let mut given = arguments.clone();
-            for (name, value) in &parent.arguments {
-                given.insert(name.clone(), filled(value, arguments));
-            }
-            found.collect(prompts, &given, depth - 1, messages)?;
-        }
-        for message in self.spec.messages.iter().flatten() {
-            messages.push(Message {
-                role: message.role.clone(),
-                content: filled_value(&message.content, arguments),
-            });
-        }
-        Ok(())
+impl Prompt for EntryPrompt {
+    fn definition(&self) -> &Definition {
+        &self.spec.definition
     }
 
-    /// What an argument can be, of what begins like this.
-    pub fn complete(&self, argument: &str, begun: &str) -> Vec<String> {
+    fn is_template(&self) -> bool {
+        self.spec.is_template
+    }
+
+    fn get<'a>(
+        &'a self,
+        context: Context<'a>,
+        arguments: Option<JsonObject>,
+    ) -> BoxFuture<'a, Result<GetPromptResult, ErrorData>> {
+        async move {
+            let arguments = arguments.unwrap_or_default();
+            if let Some(missing) = self.missing(&arguments) {
+                let name = &self.spec.definition.name;
+                return Err(ErrorData::invalid_params(
+                    format!("The prompt {name} needs the argument `{missing}`."),
+                    None,
+                ));
+            }
+            self.made(context, arguments)
+                .await
+                .map_err(|problem| ErrorData::internal_error(problem, None))
+        }
+        .boxed()
+    }
+
+    fn complete(&self, argument: &str, begun: &str) -> Vec<String> {
         self.spec
             .values
             .get(argument)
@@ -127,10 +165,45 @@ impl Prompt {
             .collect()
     }
 
-    /// What it was made of.
-    pub fn spec(&self) -> &PromptSpec {
-        &self.spec
+    fn spec(&self) -> Option<&PromptSpec> {
+        Some(&self.spec)
     }
+}
+
+/// The messages of what a prompt extends, then its own, with arguments filled in.
+fn collect(
+    spec: &PromptSpec,
+    others: &dyn Others,
+    arguments: &BTreeMap<String, String>,
+    depth: usize,
+    messages: &mut Vec<Message>,
+) -> Result<(), String> {
+    let name = &spec.definition.name;
+    if depth == 0 {
+        return Err(format!(
+            "The prompt {name} extends itself, or more than {DEEPEST} others in a row."
+        ));
+    }
+    for parent in &spec.parents {
+        let Some(found) = others.extended(&parent.id) else {
+            return Err(format!(
+                "The prompt {name} extends {}, which there is not.",
+                parent.id
+            ));
+        };
+        let mut given = arguments.clone();
+        for (name, value) in &parent.arguments {
+            given.insert(name.clone(), filled(value, arguments));
+        }
+        collect(&found, others, &given, depth - 1, messages)?;
+    }
+    for message in spec.messages.iter().flatten() {
+        messages.push(Message {
+            role: message.role.clone(),
+            content: filled_value(&message.content, arguments),
+        });
+    }
+    Ok(())
 }
 
 /// A text with its `{{arguments}}` filled in. What is filled in is not looked at again.

@@ -2,72 +2,95 @@
 
 use std::{sync::Arc, time::Duration};
 
-use rmcp::model::{ResourceContents, ResourceTemplate};
+use futures_util::{FutureExt, future::BoxFuture};
+use rmcp::{
+    ErrorData,
+    model::{ReadResourceResult, ResourceContents, ResourceTemplate},
+};
 use serde_json::{Value, json};
 
+pub use super::manifest::Shown;
 use super::{
-    Context,
+    client::Client,
     content::resource_contents,
     host::{Code, HostHandler, Rights, values_of},
-    manifest::{ResourceSpec, Shown, Text},
+    manifest::{ResourceSpec, Text},
+    tool::Context,
 };
 
 /// How long a handler has to make a resource.
 const TIME: Duration = Duration::from_secs(20);
 
-/// What the names of a template stand for in a URI.
-pub type Names = Vec<(String, String)>;
+/// A resource, or all resources whose URIs fit something.
+pub trait Resource: Send + Sync {
+    /// Its URI, the template of its URIs, or what they begin with.
+    fn uri(&self) -> &str;
 
-/// A resource, or all resources of a template.
-pub struct Resource {
-    /// What clients are shown.
-    pub definition: Shown,
+    /// What clients are shown of it; none: it is not in the list, and can still be read.
+    fn shown(&self) -> Option<&Shown>;
+
+    /// The client that has it without us too, if there is one.
+    fn owner(&self) -> Option<Client> {
+        None
+    }
+
+    /// Whether this URI is its.
+    fn matches(&self, uri: &str) -> bool;
+
+    /// The contents of a URI that is its.
+    ///
+    /// # Errors
+    /// What keeps them from being made.
+    fn read<'a>(
+        &'a self,
+        context: Context<'a>,
+        uri: &'a str,
+    ) -> BoxFuture<'a, Result<ReadResourceResult, ErrorData>>;
+
+    /// What it is made of, by which a change of its contents is seen; none: such a change can't be seen.
+    fn spec(&self) -> Option<&ResourceSpec> {
+        None
+    }
+}
+
+/// The error of a resource that there is not.
+pub fn unknown(uri: &str) -> ErrorData {
+    ErrorData::resource_not_found(
+        format!("Unknown resource: {uri}"),
+        Some(json!({ "uri": uri })),
+    )
+}
+
+/// What the names of a template stand for in a URI.
+type Names = Vec<(String, String)>;
+
+/// A resource of a manifest, or all resources of a template of its.
+pub struct EntryResource {
     spec: ResourceSpec,
     handler: Option<(Code, Arc<HostHandler>)>,
 }
 
-impl Resource {
+impl EntryResource {
     /// A resource whose handler, if it has one, is this code.
     pub fn new(spec: ResourceSpec, handler: Option<(Code, Arc<HostHandler>)>) -> Self {
-        Self {
-            definition: spec.definition.clone(),
-            spec,
-            handler,
-        }
-    }
-
-    /// Its URI, or the template of its URIs.
-    pub fn uri(&self) -> &str {
-        match &self.definition {
-            Shown::One(one) => &one.uri,
-            Shown::Template(template) => &template.uri_template,
-        }
-    }
-
-    /// What it was made of.
-    pub fn spec(&self) -> &ResourceSpec {
-        &self.spec
+        Self { spec, handler }
     }
 
     /// Whether this URI is its, and what the template's names stand for in it.
-    pub fn matches(&self, uri: &str) -> Option<Names> {
-        match &self.definition {
+    fn names(&self, uri: &str) -> Option<Names> {
+        match &self.spec.definition {
             Shown::One(one) => (one.uri == uri).then(Vec::new),
             Shown::Template(ResourceTemplate { uri_template, .. }) => matched(uri_template, uri),
         }
     }
 
-    /// Its contents.
-    ///
-    /// # Errors
-    /// What keeps them from being made.
-    pub async fn read(
+    async fn contents(
         &self,
         context: Context<'_>,
         uri: &str,
-        names: Names,
     ) -> Result<Vec<ResourceContents>, String> {
-        let mime_type = match &self.definition {
+        let names = self.names(uri).unwrap_or_default();
+        let mime_type = match &self.spec.definition {
             Shown::One(one) => one.mime_type.as_deref(),
             Shown::Template(template) => template.mime_type.as_deref(),
         };
@@ -92,6 +115,38 @@ impl Resource {
             (Text::Handler(_), None) => return Err("its handler was not read".to_owned()),
         };
         resource_contents(values, uri, mime_type)
+    }
+}
+
+impl Resource for EntryResource {
+    fn uri(&self) -> &str {
+        self.spec.definition.uri()
+    }
+
+    fn shown(&self) -> Option<&Shown> {
+        Some(&self.spec.definition)
+    }
+
+    fn matches(&self, uri: &str) -> bool {
+        self.names(uri).is_some()
+    }
+
+    fn read<'a>(
+        &'a self,
+        context: Context<'a>,
+        uri: &'a str,
+    ) -> BoxFuture<'a, Result<ReadResourceResult, ErrorData>> {
+        async move {
+            match self.contents(context, uri).await {
+                Ok(contents) => Ok(ReadResourceResult::new(contents)),
+                Err(problem) => Err(ErrorData::internal_error(problem, None)),
+            }
+        }
+        .boxed()
+    }
+
+    fn spec(&self) -> Option<&ResourceSpec> {
+        Some(&self.spec)
     }
 }
 

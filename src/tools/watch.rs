@@ -3,7 +3,7 @@
 use std::{
     collections::BTreeSet,
     path::{Path, PathBuf},
-    sync::{Arc, mpsc},
+    sync::{Arc, Mutex, PoisonError, mpsc},
     time::{Duration, Instant},
 };
 
@@ -11,8 +11,7 @@ use notify::{EventKind, RecommendedWatcher, RecursiveMode, Watcher};
 use tokio::sync::watch;
 
 use super::{
-    Offer, Source, builtin,
-    catalogue::Begin,
+    Client, Offer, Source, builtin,
     folder::{Folders, Look, Root},
     kit::Kit,
 };
@@ -32,11 +31,16 @@ const POLL: Duration = Duration::from_secs(5);
 /// How often, where it does not.
 const POLL_WITHOUT_EVENTS: Duration = Duration::from_millis(700);
 
-/// The source of the built-in tools, that of folders, and what makes a thread of its own begin to read the former and
-/// follow the latter.
-pub fn follow(roots: Vec<Root>, probe_time: Duration) -> (Source, Source, Begin) {
-    let (built_in_sender, built_in_source) = watch::channel(Arc::new(Offer::default()));
-    let (sender, source) = watch::channel(Arc::new(Offer::default()));
+/// How long a list waits for what is built in: without it there is next to nothing. It takes a millisecond; this only
+/// counts on a machine that hardly moves.
+const BUILT_IN_PATIENCE: Duration = Duration::from_secs(20);
+
+/// The source of what is built in, and that of folders. A thread of its own reads the former and follows the latter. It
+/// begins when somebody wants to know what there is: a client's first question is not about tools, and some never ask
+/// about them.
+pub fn sources(roots: Vec<Root>, probe_time: Duration) -> [Box<dyn Source>; 2] {
+    let (built_in_sender, built_in) = watch::channel(Arc::new(Offer::default()));
+    let (sender, folders) = watch::channel(Arc::new(Offer::default()));
     let work = move || {
         let kit = Kit::default();
         let built_in = builtin::offer(&kit, probe_time);
@@ -44,15 +48,58 @@ pub fn follow(roots: Vec<Root>, probe_time: Duration) -> (Source, Source, Begin)
         built_in_sender.send_replace(Arc::new(built_in));
         Follower::new(folders).run(&sender);
     };
-    let begin = move || {
+    let begin = Arc::new(Begin(Mutex::new(Some(Box::new(work)))));
+    [
+        Box::new(BuiltIn(built_in, begin.clone())),
+        Box::new(InFolders(folders, begin)),
+    ]
+}
+
+/// What the thread does, until it does.
+struct Begin(Mutex<Option<Box<dyn FnOnce() + Send>>>);
+
+impl Begin {
+    fn now(&self) {
+        // Nothing that holds the lock can panic.
+        let work = self.0.lock().unwrap_or_else(PoisonError::into_inner).take();
+        let Some(work) = work else {
+            return;
+        };
         let spawned = std::thread::Builder::new()
             .name("tools".to_owned())
             .spawn(work);
         if let Err(error) = spawned {
             tracing::error!(%error, "there are no tools: no thread can be started");
         }
-    };
-    (built_in_source, source, Box::new(begin))
+    }
+}
+
+struct BuiltIn(watch::Receiver<Arc<Offer>>, Arc<Begin>);
+
+impl Source for BuiltIn {
+    fn follow(&self) -> watch::Receiver<Arc<Offer>> {
+        self.0.clone()
+    }
+
+    fn wanted(&self, _: Client) {
+        self.1.now();
+    }
+
+    fn patience(&self) -> Duration {
+        BUILT_IN_PATIENCE
+    }
+}
+
+struct InFolders(watch::Receiver<Arc<Offer>>, Arc<Begin>);
+
+impl Source for InFolders {
+    fn follow(&self) -> watch::Receiver<Arc<Offer>> {
+        self.0.clone()
+    }
+
+    fn wanted(&self, _: Client) {
+        self.1.now();
+    }
 }
 
 struct Follower {

@@ -8,7 +8,7 @@ use std::{
 
 use serde_json::{Value, json};
 
-use crate::base::store;
+use crate::{base::store, tools::Client};
 
 /// How long a server has from its start until its tools are listed, unless its entry says otherwise: the first run of
 /// an `npx` or `uvx` entry downloads the server.
@@ -41,6 +41,11 @@ impl Origin {
     /// Whether it comes with a project, and so may be the work of somebody else than the user.
     pub fn is_project(self) -> bool {
         self != Self::User
+    }
+
+    /// The client that starts what is configured there by itself, if there is one.
+    pub fn owner(self) -> Option<Client> {
+        (self == Self::Opencode).then_some(Client::Opencode)
     }
 }
 

@@ -31,8 +31,8 @@ pub struct View {
 /// What public names lead to. Two listings that are equal look the same to a client.
 #[derive(Debug, Clone, Default, PartialEq)]
 pub struct Listing {
-    /// Tools by public name.
-    pub tools: BTreeMap<String, Listed<Tool>>,
+    /// Tools by public name, or why each is withheld.
+    pub tools: BTreeMap<String, Listed<Result<Tool, String>>>,
     /// Prompts by public name.
     pub prompts: BTreeMap<String, Listed<Prompt>>,
     /// Resources by public URI.
@@ -54,8 +54,8 @@ pub struct Listed<T> {
     pub origin: Origin,
     /// What the server itself calls it.
     pub own_name: String,
-    /// It, under its public name; or why it is withheld.
-    pub shown: Result<T, String>,
+    /// It, under its public name.
+    pub shown: T,
     /// Whether it is shown now.
     pub listed: bool,
 }
@@ -68,16 +68,6 @@ impl Listing {
             listing.add(view);
         }
         listing
-    }
-
-    /// Whether a client that has fetched the prompts of the other sees others here.
-    pub fn has_other_prompts(&self, other: &Self) -> bool {
-        self.prompts != other.prompts
-    }
-
-    /// Whether a client that has fetched the resources and templates of the other sees others here.
-    pub fn has_other_resources(&self, other: &Self) -> bool {
-        self.resources != other.resources || self.templates != other.templates
     }
 
     fn add(&mut self, view: &View) {
@@ -101,22 +91,21 @@ impl Listing {
             let name = free_name(&self.prompts, &view.id, &prompt.name);
             let mut shown = prompt.clone();
             shown.name = name.clone();
-            self.prompts
-                .insert(name, listed(view, &prompt.name, Ok(shown)));
+            self.prompts.insert(name, listed(view, &prompt.name, shown));
         }
         let scheme = names::scheme(&view.id);
         for resource in &view.offers.resources {
             let mut shown = resource.clone();
             shown.uri = format!("{scheme}{}", resource.uri);
             self.resources
-                .insert(shown.uri.clone(), listed(view, &resource.uri, Ok(shown)));
+                .insert(shown.uri.clone(), listed(view, &resource.uri, shown));
         }
         for template in &view.offers.templates {
             let mut shown = template.clone();
             shown.uri_template = format!("{scheme}{}", template.uri_template);
             self.templates.insert(
                 shown.uri_template.clone(),
-                listed(view, &template.uri_template, Ok(shown)),
+                listed(view, &template.uri_template, shown),
             );
         }
         self.schemes.insert(scheme, (view.id.clone(), view.origin));
@@ -124,14 +113,14 @@ impl Listing {
 
     /// The server's id and its own URI that this public URI stands for. Any URI may be read, not only listed ones: most
     /// come of templates, or of links in answers.
-    pub fn resource<'a>(&self, uri: &'a str) -> Option<(&str, Origin, &'a str)> {
-        let end = uri.find('+')? + 1;
-        let (server, origin) = self.schemes.get(&uri[..end])?;
-        Some((server, *origin, &uri[end..]))
+    pub fn resource<'a>(&self, uri: &'a str) -> Option<(&str, &'a str)> {
+        let scheme = names::scheme_of(uri)?;
+        let (server, _) = self.schemes.get(scheme)?;
+        Some((server, &uri[scheme.len()..]))
     }
 }
 
-fn listed<T>(view: &View, own_name: &str, shown: Result<T, String>) -> Listed<T> {
+fn listed<T>(view: &View, own_name: &str, shown: T) -> Listed<T> {
     Listed {
         server: view.id.clone(),
         origin: view.origin,
@@ -223,20 +212,14 @@ mod tests {
             "templates": [{"uriTemplate": "x://{id}", "name": "t"}],
         });
         let listing = Listing::of(&[view("docs", offers)]);
-        assert_eq!(
-            listing.prompts["docs__p"].shown.as_ref().unwrap().name,
-            "docs__p"
-        );
+        assert_eq!(listing.prompts["docs__p"].shown.name, "docs__p");
         assert!(listing.resources.contains_key("docs+file:///a+b"));
         assert!(listing.templates.contains_key("docs+x://{id}"));
         assert_eq!(
             listing.resource("docs+file:///a+b"),
-            Some(("docs", Origin::User, "file:///a+b"))
+            Some(("docs", "file:///a+b"))
         );
-        assert_eq!(
-            listing.resource("docs+x://7"),
-            Some(("docs", Origin::User, "x://7"))
-        );
+        assert_eq!(listing.resource("docs+x://7"), Some(("docs", "x://7")));
         assert_eq!(
             (listing.resource("other+x://7"), listing.resource("x://7")),
             (None, None)

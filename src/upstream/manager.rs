@@ -22,7 +22,6 @@ use tokio::{
 use tokio_util::{sync::CancellationToken, task::TaskTracker};
 
 use super::{
-    audience::{is_for, is_opencode},
     listing::{Listing, View},
     requests::{Inbox, Request},
     server::{Phase, Server, ServerFolders, keeper::keep},
@@ -31,6 +30,7 @@ use super::{
     status::{HEARTBEAT, Report, StatusFile},
     trust,
 };
+use crate::tools::Client;
 
 /// How long a session must last before servers are started for it that nobody has called: clients start short-lived
 /// processes to look at a server.
@@ -52,8 +52,8 @@ pub struct Manager {
     servers: Mutex<Servers>,
     listing: watch::Sender<Arc<Listing>>,
     ready: watch::Sender<bool>,
-    /// The kinds of clients that were served: whether each is opencode.
-    clients: Mutex<BTreeSet<bool>>,
+    /// The kinds of clients that were served.
+    clients: Mutex<BTreeSet<Client>>,
     begun: AtomicBool,
     /// Told of every change in a server.
     news: Arc<Notify>,
@@ -101,12 +101,12 @@ impl Manager {
     }
 
     /// See [`super::Upstream::begin`].
-    pub fn begin(self: &Arc<Self>, client: &str) {
+    pub fn begin(self: &Arc<Self>, client: Client) {
         let is_new = self
             .clients
             .lock()
             .unwrap_or_else(PoisonError::into_inner)
-            .insert(is_opencode(client));
+            .insert(client);
         if is_new {
             self.new_client.notify_one();
         }
@@ -328,7 +328,7 @@ impl Manager {
                         && state.offers.is_none()
                         && clients
                             .iter()
-                            .any(|&opencode| is_for(opencode, server.entry.origin))
+                            .any(|client| client.may_see(server.entry.origin.owner()))
                 })
                 .cloned()
                 .collect();

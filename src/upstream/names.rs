@@ -64,6 +64,11 @@ pub fn scheme(server_id: &str) -> String {
     format!("{}-{}+", scheme.replace('_', "-"), short_hash(server_id))
 }
 
+/// The scheme that a public URI begins with, if it is one of some server's.
+pub fn scheme_of(uri: &str) -> Option<&str> {
+    uri.find('+').map(|end| &uri[..=end])
+}
+
 /// The name with every character replaced that some client refuses.
 fn sanitised(name: &str, replacement: char) -> String {
     name.chars()

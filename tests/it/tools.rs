@@ -18,8 +18,8 @@ use mcp_bridge::{
     settings::{Config, Flags},
     simulator::{Computer, ComputerOptions, Kind},
     tools::{
-        Catalogue, Context, Level, Listener, Step, builtin, catalogue::fixed, host::Workers,
-        kit::Kit, policy::Policy, text_of,
+        Catalogue, Client, Context, Level, Listener, Step, builtin, host::Workers, kit::Kit,
+        policy::Policy, source::fixed, text_of,
     },
 };
 use serde_json::{Value, json};
@@ -1267,9 +1267,10 @@ async fn a_built_in_set_with_lua_handlers_needs_its_files_alone() {
     let linked = computer::Computer::link(port.owner.unwrap().address, 12, None).await;
     let agent = linked.serve(computer::version_1_agent(12, "x"));
     let catalogue = Catalogue::start(vec![fixed(offer.clone())], Policy::default());
+    let others = catalogue.open_for(Client::Anyone);
     let context = Context {
         fleet: &fleet,
-        catalogue: &catalogue,
+        others: &others,
         listener: &Nobody,
         depth: 0,
     };

@@ -16,8 +16,7 @@ use super::{
 use crate::{
     computers::{ComputerId, Presence},
     tools::{
-        Context, Step,
-        catalogue::Found,
+        Context, Found, Step,
         choosing::choose,
         computer::{Couriers, Piece},
     },
@@ -231,8 +230,8 @@ impl Call<'_> {
 
     /// Whether this handler may run any Lua on computers.
     fn may_exec(&self) -> Result<(), String> {
-        let policy = self.context.catalogue.policy();
-        if policy.read_only {
+        let others = self.context.others;
+        if others.is_read_only() {
             return Err(
                 "computers.exec is refused: this bridge was started read-only (--read-only), and code may change anything"
                     .to_owned(),
@@ -241,9 +240,12 @@ impl Call<'_> {
         if self.rights == Rights::OfItsAuthor {
             return Ok(());
         }
-        match self.context.catalogue.now().find("exec-lua") {
+        match others.find("exec-lua") {
             Found::Tool(_) => Ok(()),
-            Found::Refused(why) => Err(format!("computers.exec is refused, as exec-lua is: {why}")),
+            Found::Refused(refusal) => Err(format!(
+                "computers.exec is refused, as exec-lua is: {}",
+                refusal.reason()
+            )),
             Found::Nothing => Err("computers.exec is refused: there is no exec-lua".to_owned()),
         }
     }
@@ -309,10 +311,9 @@ impl Call<'_> {
     async fn call(&self, tool: &str, on: CallOn, time: Duration) -> Outcome {
         let call = async {
             let context = self.context.deeper()?;
-            let snapshot = context.catalogue.now();
-            let found = match snapshot.find(tool) {
-                Found::Tool(found) => found.clone(),
-                Found::Refused(why) => return Err(format!("{tool} is refused: {why}")),
+            let found = match context.others.find(tool) {
+                Found::Tool(found) => found,
+                Found::Refused(refusal) => return Err(refusal.of(tool)),
                 Found::Nothing => return Err(format!("there is no tool `{tool}`")),
             };
             let properties = found.definition().input_schema.get("properties");

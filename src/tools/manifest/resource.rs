@@ -22,6 +22,16 @@ pub enum Shown {
     Template(ResourceTemplate),
 }
 
+impl Shown {
+    /// Its URI, or the template of its URIs.
+    pub fn uri(&self) -> &str {
+        match self {
+            Self::One(one) => &one.uri,
+            Self::Template(template) => &template.uri_template,
+        }
+    }
+}
+
 /// Where a resource's contents come from.
 #[derive(Debug, Clone, PartialEq)]
 pub enum Text {

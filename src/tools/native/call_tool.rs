@@ -7,7 +7,7 @@ use thiserror::Error;
 use super::typed::Native;
 use crate::{
     base::text::one_line,
-    tools::{Context, catalogue::Found, policy::CALL_TOOL},
+    tools::{Context, Found, Refusal, policy::CALL_TOOL},
 };
 
 pub struct CallTool;
@@ -24,8 +24,8 @@ pub enum CallError {
     TooDeep(String),
     #[error("call-tool can't call itself.")]
     Itself,
-    #[error("{name} is refused: {why}.")]
-    Refused { name: String, why: &'static str },
+    #[error("{}.", .refusal.of(.name))]
+    Refused { name: String, refusal: Refusal },
     #[error("There is no tool `{}`. find-tools shows those there are.", one_line(.0))]
     Unknown(String),
 }
@@ -44,10 +44,10 @@ impl Native for CallTool {
         if name == CALL_TOOL {
             return Err(CallError::Itself);
         }
-        let snapshot = context.catalogue.ready().await;
-        match snapshot.find(&name) {
+        context.others.wait().await;
+        match context.others.find(&name) {
             Found::Tool(tool) => Ok(tool.call(context, arguments.unwrap_or_default()).await),
-            Found::Refused(why) => Err(CallError::Refused { name, why }),
+            Found::Refused(refusal) => Err(CallError::Refused { name, refusal }),
             Found::Nothing => Err(CallError::Unknown(name)),
         }
     }

@@ -9,7 +9,8 @@ use serde_json::Value;
 use super::typed::Native;
 use crate::tools::{
     Context,
-    policy::{CALL_TOOL, FIND_TOOLS, is_read_only},
+    hints::is_read_only,
+    policy::{CALL_TOOL, FIND_TOOLS},
     text,
 };
 
@@ -40,14 +41,15 @@ impl Native for FindTools {
 
 async fn find(context: Context<'_>, Arguments { query, limit }: Arguments) -> String {
     let query = query.unwrap_or_default();
-    let snapshot = context.catalogue.ready().await;
+    context.others.wait().await;
+    let reachable = context.others.reachable();
     let words: Vec<_> = query
         .split(|c: char| !c.is_alphanumeric())
         .filter(|word| !word.is_empty())
         .map(str::to_lowercase)
         .collect();
-    let mut found: Vec<_> = snapshot
-        .reachable()
+    let mut found: Vec<_> = reachable
+        .iter()
         .map(|tool| tool.definition())
         .filter(|tool| tool.name != FIND_TOOLS && tool.name != CALL_TOOL)
         .map(|tool| (score(tool, &words), tool))

@@ -2,22 +2,59 @@
 
 use std::{sync::Arc, time::SystemTime};
 
+use futures_util::{FutureExt, future::BoxFuture};
 use rmcp::model::{CallToolResult, JsonObject, Tool as Definition};
 use serde_json::json;
 
-use super::{annotations, failure, text, wording::time_between};
+use super::{
+    Upstream,
+    status::{Report, Row},
+};
 use crate::{
     base::text::one_line,
-    upstream::status::{Report, Row},
+    tools::{Context, Tool, annotations, text, wording::time_between},
 };
 
-/// The tool's name.
-pub const NAME: &str = "upstream-status";
+/// The set that it belongs to, and that the servers' tools do.
+pub const SET: &str = "upstream";
 
-/// What a client is shown of it.
-pub fn definition() -> Definition {
+/// The tool.
+pub struct StatusTool {
+    definition: Definition,
+    upstream: Upstream,
+}
+
+impl StatusTool {
+    /// The tool that tells how these servers are.
+    pub fn new(upstream: &Upstream) -> Self {
+        Self {
+            definition: definition(),
+            upstream: upstream.clone(),
+        }
+    }
+}
+
+impl Tool for StatusTool {
+    fn definition(&self) -> &Definition {
+        &self.definition
+    }
+
+    fn set(&self) -> &str {
+        SET
+    }
+
+    fn origin(&self) -> String {
+        "mcp-bridge".to_owned()
+    }
+
+    fn call<'a>(&'a self, _: Context<'a>, _: JsonObject) -> BoxFuture<'a, CallToolResult> {
+        async move { text(in_words(&self.upstream.report(), SystemTime::now())) }.boxed()
+    }
+}
+
+fn definition() -> Definition {
     Definition::new(
-        NAME,
+        "upstream-status",
         "Show the MCP servers behind tools named `server__tool`: state, process, number of tools, the last error with \
          what the server wrote, and tools that are withheld.",
         Arc::new(no_arguments()),
@@ -36,14 +73,6 @@ fn no_arguments() -> JsonObject {
         .map(|(key, value)| (key.to_owned(), value))
         .into_iter()
         .collect()
-}
-
-/// The tool's answer.
-pub fn call(report: Option<Report>) -> CallToolResult {
-    match report {
-        Some(report) => text(in_words(&report, SystemTime::now())),
-        None => failure("The management of MCP servers is switched off (`--upstream off`)."),
-    }
 }
 
 /// A report for a person or a model: a line for each server, and what belongs to it below.

@@ -1,0 +1,42 @@
+//! Whoever waits for a call's answer, and what they are told meanwhile.
+
+use futures_util::future::BoxFuture;
+
+/// How much a line of a log matters.
+#[derive(
+    Debug, Clone, Copy, PartialEq, Eq, PartialOrd, Ord, serde::Serialize, serde::Deserialize,
+)]
+#[serde(rename_all = "lowercase")]
+pub enum Level {
+    /// For whoever looks for a fault.
+    Debug,
+    /// What happens.
+    Info,
+    /// Something is not as it should be.
+    Warning,
+    /// Something failed.
+    Error,
+}
+
+/// How far a call has come.
+#[derive(Debug, Clone, Default)]
+pub struct Step {
+    /// What it does now.
+    pub message: String,
+    /// How much is done, if the call counts.
+    pub done: Option<f64>,
+    /// How much there is to do, if that is known.
+    pub total: Option<f64>,
+}
+
+/// The client that waits for a call's answer, to be told how it goes meanwhile.
+pub trait Listener: Send + Sync {
+    /// Whether it wants to be told.
+    fn listens(&self) -> bool;
+
+    /// Tells it how far its call has come, once what it was told before is on its way.
+    fn tell(&self, step: Step) -> BoxFuture<'_, ()>;
+
+    /// Hands it a line of the call's log, if it wants such lines.
+    fn log(&self, level: Level, logger: &str, text: String) -> BoxFuture<'_, ()>;
+}

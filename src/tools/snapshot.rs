@@ -1,0 +1,318 @@
+//! All tools, prompts and resources at one moment, and the view that a client has of them.
+//!
+//! What there is for a client is decided here and nowhere else. Nothing in a [`Snapshot`] can be reached but through the
+//! [`View`] that [`Snapshot::for_client`] gives, so that no way to a tool, prompt or resource can forget to ask.
+
+use std::{
+    collections::{BTreeMap, HashMap},
+    sync::Arc,
+};
+
+use rmcp::model::{
+    Prompt as PromptDefinition, Resource as ResourceDefinition, ResourceTemplate,
+    Tool as Definition,
+};
+
+use super::{
+    client::Client,
+    manifest::PromptSpec,
+    policy::{Policy, Verdict},
+    prompt::Prompt,
+    resource::{Resource, Shown},
+    source::{Offer, Withheld},
+    tool::{Found, Refusal, Tool},
+};
+
+/// Everything there is at one moment, under the policy.
+#[derive(Default)]
+pub struct Snapshot {
+    tools: BTreeMap<String, Listing>,
+    withheld: BTreeMap<String, Withheld>,
+    prompts: Shelf<dyn Prompt>,
+    resources: Shelf<dyn Resource>,
+    /// Of each client, in the order of [`Client::ALL`], which is that of their numbers.
+    lists: [Lists; Client::ALL.len()],
+    is_read_only: bool,
+    /// Whether each source has looked for the first time.
+    looked: Vec<bool>,
+}
+
+/// A tool and what the policy says of it.
+struct Listing {
+    tool: Arc<dyn Tool>,
+    verdict: Verdict,
+}
+
+/// What a client gets when it lists.
+#[derive(Clone, Default)]
+struct Lists {
+    tools: Arc<[Definition]>,
+    revisions: Revisions,
+}
+
+/// How often each list of a client has changed since the start.
+#[derive(Debug, Clone, Copy, Default, PartialEq, Eq)]
+pub struct Revisions {
+    /// The tools that are listed.
+    pub tools: u64,
+    /// The prompts.
+    pub prompts: u64,
+    /// The resources and resource templates.
+    pub resources: u64,
+}
+
+impl Snapshot {
+    /// What these sources offer together, an earlier one winning over a later one where their names clash. `last` is the
+    /// snapshot that it replaces.
+    pub fn of(offers: &[Arc<Offer>], policy: &Policy, last: &Self) -> Self {
+        let mut next = Self {
+            is_read_only: policy.read_only,
+            looked: offers.iter().map(|offer| offer.is_ready).collect(),
+            ..Self::default()
+        };
+        for offer in offers {
+            for tool in &offer.tools {
+                next.tools
+                    .entry(tool.definition().name.to_string())
+                    .or_insert_with(|| Listing {
+                        verdict: policy.judge(tool.as_ref()),
+                        tool: tool.clone(),
+                    });
+            }
+            for withheld in &offer.withheld {
+                next.withheld
+                    .entry(withheld.name.clone())
+                    .or_insert_with(|| withheld.clone());
+            }
+            next.prompts
+                .add(&offer.prompts, |prompt| &prompt.definition().name);
+            next.resources
+                .add(&offer.resources, |resource| resource.uri());
+        }
+        next.lists = next.lists_after(policy, last);
+        next
+    }
+
+    /// What this client may see and use.
+    pub fn for_client(self: &Arc<Self>, client: Client) -> View {
+        View {
+            snapshot: self.clone(),
+            client,
+        }
+    }
+
+    /// Whether every source has looked for the first time.
+    pub fn is_ready(&self) -> bool {
+        self.looked.iter().all(|looked| *looked)
+    }
+
+    /// Whether the source of this number, from 0, has.
+    pub(super) fn has_looked(&self, source: usize) -> bool {
+        self.looked.get(source).is_none_or(|looked| *looked)
+    }
+
+    /// What each client gets when it lists, which follows what it got of `last`.
+    fn lists_after(&self, policy: &Policy, last: &Self) -> [Lists; Client::ALL.len()] {
+        let listed = |may_see: &dyn Fn(&dyn Tool) -> bool| -> Arc<[Definition]> {
+            self.tools
+                .values()
+                .filter(|listing| matches!(listing.verdict, Verdict::Listed))
+                .map(|listing| listing.tool.as_ref())
+                .filter(|tool| may_see(*tool))
+                .map(|tool| policy.shown(tool))
+                .collect()
+        };
+        let all = listed(&|_| true);
+        let step = |changed: bool| u64::from(changed);
+        Client::ALL.map(|client| {
+            let has_own = |listing: &Listing| !client.may_see(listing.tool.owner());
+            let tools = if self.tools.values().any(has_own) {
+                listed(&|tool| client.may_see(tool.owner()))
+            } else {
+                all.clone()
+            };
+            let before = &last.lists[client as usize];
+            let was = before.revisions;
+            let revisions = Revisions {
+                tools: was.tools + step(tools != before.tools),
+                prompts: was.prompts + step(!self.prompts_for(client).eq(last.prompts_for(client))),
+                resources: was.resources + step(!self.shown_for(client).eq(last.shown_for(client))),
+            };
+            Lists { tools, revisions }
+        })
+    }
+
+    fn prompts_for(&self, client: Client) -> impl Iterator<Item = &PromptDefinition> {
+        self.prompts
+            .all
+            .iter()
+            .filter(move |prompt| {
+                prompt.is_listed() && !prompt.is_template() && client.may_see(prompt.owner())
+            })
+            .map(|prompt| prompt.definition())
+    }
+
+    fn shown_for(&self, client: Client) -> impl Iterator<Item = &Shown> {
+        self.resources
+            .all
+            .iter()
+            .filter(move |resource| client.may_see(resource.owner()))
+            .filter_map(|resource| resource.shown())
+    }
+}
+
+/// What one client may see and use, at one moment. Whoever holds it goes on with it, so that a change never touches a
+/// call that is under way.
+#[derive(Clone)]
+pub struct View {
+    snapshot: Arc<Snapshot>,
+    client: Client,
+}
+
+impl View {
+    /// Whose view it is.
+    pub fn client(&self) -> Client {
+        self.client
+    }
+
+    /// The tool of this name.
+    pub fn find(&self, name: &str) -> Found {
+        let Some(Listing { tool, verdict }) = self.snapshot.tools.get(name) else {
+            return match self.snapshot.withheld.get(name) {
+                Some(withheld) if self.client.may_see(withheld.owner) => {
+                    Found::Refused(Refusal::Withheld(withheld.reason.clone()))
+                }
+                _ => Found::Nothing,
+            };
+        };
+        match verdict {
+            _ if !self.client.may_see(tool.owner()) => Found::Nothing,
+            Verdict::Listed | Verdict::Reachable => Found::Tool(tool.clone()),
+            Verdict::Refused(why) => Found::Refused(Refusal::ByPolicy(why)),
+        }
+    }
+
+    /// The tools that the client is shown, in order of name.
+    pub fn tools(&self) -> &[Definition] {
+        &self.lists().tools
+    }
+
+    /// All tools that may be called, in order of name, those that are not listed included.
+    pub fn reachable(&self) -> impl Iterator<Item = &Arc<dyn Tool>> {
+        self.all()
+            .filter(|(_, verdict)| !matches!(verdict, Verdict::Refused(_)))
+            .map(|(tool, _)| tool)
+    }
+
+    /// All tools, and what the policy says of each: for a person who looks at what there is.
+    pub fn all(&self) -> impl Iterator<Item = (&Arc<dyn Tool>, &Verdict)> {
+        self.snapshot
+            .tools
+            .values()
+            .filter(|listing| self.client.may_see(listing.tool.owner()))
+            .map(|listing| (&listing.tool, &listing.verdict))
+    }
+
+    /// A prompt that may be got, by its name.
+    pub fn prompt(&self, name: &str) -> Option<&Arc<dyn Prompt>> {
+        self.any_prompt(name).filter(|prompt| !prompt.is_template())
+    }
+
+    /// The prompts that the client is shown, source by source, in order of name within each.
+    pub fn prompts(&self) -> impl Iterator<Item = &PromptDefinition> {
+        self.snapshot.prompts_for(self.client)
+    }
+
+    /// What a prompt that others may extend is made of, by its name; templates too.
+    pub(super) fn extended(&self, name: &str) -> Option<&PromptSpec> {
+        self.any_prompt(name)?.spec()
+    }
+
+    fn any_prompt(&self, name: &str) -> Option<&Arc<dyn Prompt>> {
+        self.snapshot
+            .prompts
+            .get(name)
+            .filter(|prompt| self.client.may_see(prompt.owner()))
+    }
+
+    /// What a URI is of.
+    pub fn resource(&self, uri: &str) -> Option<&Arc<dyn Resource>> {
+        let resources = &self.snapshot.resources;
+        let is_for = |resource: &&Arc<dyn Resource>| {
+            self.client.may_see(resource.owner()) && resource.matches(uri)
+        };
+        // One that is named wins over templates.
+        let named = resources.get(uri).filter(is_for);
+        named.or_else(|| resources.all.iter().find(is_for))
+    }
+
+    /// The resources that the client is shown, source by source, in order of their URIs within each.
+    pub fn resources(&self) -> impl Iterator<Item = &ResourceDefinition> {
+        self.shown().filter_map(|shown| match shown {
+            Shown::One(one) => Some(one),
+            Shown::Template(_) => None,
+        })
+    }
+
+    /// The resource templates that the client is shown, in the same order.
+    pub fn templates(&self) -> impl Iterator<Item = &ResourceTemplate> {
+        self.shown().filter_map(|shown| match shown {
+            Shown::One(_) => None,
+            Shown::Template(template) => Some(template),
+        })
+    }
+
+    /// Both, in the same order.
+    pub fn shown(&self) -> impl Iterator<Item = &Shown> {
+        self.snapshot.shown_for(self.client)
+    }
+
+    /// Whether only what promises to change nothing may be called.
+    pub fn is_read_only(&self) -> bool {
+        self.snapshot.is_read_only
+    }
+
+    /// How often each of the client's lists has changed.
+    pub fn revisions(&self) -> Revisions {
+        self.lists().revisions
+    }
+
+    fn lists(&self) -> &Lists {
+        &self.snapshot.lists[self.client as usize]
+    }
+}
+
+/// Things by their names, in the order in which they are listed: source by source, and by name within each.
+struct Shelf<T: ?Sized> {
+    all: Vec<Arc<T>>,
+    /// Where each is in `all`.
+    by_name: HashMap<String, usize>,
+}
+
+impl<T: ?Sized> Default for Shelf<T> {
+    fn default() -> Self {
+        Self {
+            all: Vec::new(),
+            by_name: HashMap::new(),
+        }
+    }
+}
+
+impl<T: ?Sized> Shelf<T> {
+    /// Adds what the next source offers. What has the name of something that is there already is left out.
+    fn add(&mut self, offered: &[Arc<T>], name: impl Fn(&T) -> &str) {
+        let mut offered: Vec<_> = offered.iter().collect();
+        offered.sort_by_key(|thing| name(thing));
+        for thing in offered {
+            let name = name(thing);
+            if !self.by_name.contains_key(name) {
+                self.by_name.insert(name.to_owned(), self.all.len());
+                self.all.push(thing.clone());
+            }
+        }
+    }
+
+    fn get(&self, name: &str) -> Option<&Arc<T>> {
+        self.by_name.get(name).map(|&place| &self.all[place])
+    }
+}

@@ -1,0 +1,141 @@
+//! A tool, and what a call of it has at hand.
+
+use std::sync::Arc;
+
+use futures_util::{FutureExt, future::BoxFuture};
+use rmcp::model::{CallToolResult, JsonObject, Tool as Definition};
+use serde_json::Value;
+
+use super::{client::Client, listener::Listener, manifest::PromptSpec, result::value_of};
+use crate::computers::Fleet;
+
+/// A tool: what a client is shown of it, and what it does.
+pub trait Tool: Send + Sync {
+    /// Its name, texts, schemas and annotations.
+    fn definition(&self) -> &Definition;
+
+    /// The set it belongs to, by which it can be switched on and off.
+    fn set(&self) -> &str;
+
+    /// Whether it is in the list when no sets were chosen. If not, it can still be found.
+    fn is_listed(&self) -> bool {
+        true
+    }
+
+    /// The client that has it without us too, if there is one.
+    fn owner(&self) -> Option<Client> {
+        None
+    }
+
+    /// Where it is defined, in the user's words: a file and line, or a server.
+    fn origin(&self) -> String;
+
+    /// Does it. What goes wrong is a result too, one the model can act on.
+    fn call<'a>(
+        &'a self,
+        context: Context<'a>,
+        arguments: JsonObject,
+    ) -> BoxFuture<'a, CallToolResult>;
+
+    /// Does it for a program, which wants the value, not how a model is shown it.
+    ///
+    /// # Errors
+    /// What the model would be told.
+    fn value<'a>(
+        &'a self,
+        context: Context<'a>,
+        arguments: JsonObject,
+    ) -> BoxFuture<'a, Result<Value, String>> {
+        async move { value_of(self.call(context, arguments).await) }.boxed()
+    }
+}
+
+/// What a call has at hand besides its arguments.
+#[derive(Clone, Copy)]
+pub struct Context<'a> {
+    /// The computers.
+    pub fleet: &'a Fleet,
+    /// What else there is, for the client that began it.
+    pub others: &'a dyn Others,
+    /// Whoever waits for the answer.
+    pub listener: &'a dyn Listener,
+    /// How many tools stand between the client and this call: tools can call tools.
+    pub depth: u8,
+}
+
+/// How many tools may call each other in a row.
+const DEEPEST: u8 = 4;
+
+impl Context<'_> {
+    /// The context of a tool that this one calls.
+    ///
+    /// # Errors
+    /// Tools have called each other too often in a row.
+    pub(super) fn deeper(self) -> Result<Self, String> {
+        if self.depth >= DEEPEST {
+            return Err(format!(
+                "tools called each other {DEEPEST} times in a row, which is as often as they may"
+            ));
+        }
+        Ok(Self {
+            depth: self.depth + 1,
+            ..self
+        })
+    }
+}
+
+/// What else there is for the client that began a call: all that tools and prompts reach others by. It is asked anew
+/// each time, so a long call meets what has come meanwhile.
+pub trait Others: Send + Sync {
+    /// Waits until every source has looked for the first time, or has taken too long to.
+    fn wait(&self) -> BoxFuture<'_, ()>;
+
+    /// The tool of this name.
+    fn find(&self, name: &str) -> Found;
+
+    /// All tools that may be called, in order of name, those that are not listed included.
+    fn reachable(&self) -> Vec<Arc<dyn Tool>>;
+
+    /// What a prompt that others may extend is made of, by its name.
+    fn extended(&self, name: &str) -> Option<PromptSpec>;
+
+    /// Whether only what promises to change nothing may be called.
+    fn is_read_only(&self) -> bool;
+}
+
+/// What there is of a tool of some name.
+pub enum Found {
+    /// It may be called.
+    Tool(Arc<dyn Tool>),
+    /// It exists, but must not be called.
+    Refused(Refusal),
+    /// There is none.
+    Nothing,
+}
+
+/// Why a tool must not be called.
+#[derive(Debug, Clone, PartialEq, Eq)]
+pub enum Refusal {
+    /// A person did not choose it.
+    ByPolicy(&'static str),
+    /// Something is wrong with it.
+    Withheld(String),
+}
+
+impl Refusal {
+    /// The reason alone.
+    pub fn reason(&self) -> &str {
+        match self {
+            Self::ByPolicy(reason) => reason,
+            Self::Withheld(reason) => reason,
+        }
+    }
+
+    /// That the tool of this name is refused, and why; a sentence without its full stop.
+    pub fn of(&self, name: &str) -> String {
+        match self {
+            Self::ByPolicy(reason) => format!("{name} is refused: {reason}"),
+            Self::Withheld(reason) => format!("The tool {name} is withheld: {reason}"),
+        }
+    }
+}
