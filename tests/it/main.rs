@@ -19,6 +19,7 @@ mod install;
 mod jobs;
 mod link;
 mod long_jobs;
+mod papers;
 mod properties;
 mod readme;
 mod sandbox;

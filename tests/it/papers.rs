@@ -1,0 +1,96 @@
+//! What stands in the repository's papers beside README.md is so: their links lead somewhere, and the commands that they
+//! give are there.
+
+use std::{
+    fs,
+    path::{Path, PathBuf},
+};
+
+fn root() -> &'static Path {
+    Path::new(env!("CARGO_MANIFEST_DIR"))
+}
+
+/// All papers below a folder of the repository, what was built and what is hidden left out.
+fn papers(folder: &Path) -> Vec<PathBuf> {
+    let mut found = Vec::new();
+    for entry in fs::read_dir(folder).unwrap() {
+        let path = entry.unwrap().path();
+        let name = path.file_name().unwrap().to_str().unwrap().to_owned();
+        let is_ours = !name.starts_with('.') && name != "target" && name != "node_modules";
+        if path.is_dir() && is_ours {
+            found.extend(papers(&path));
+        } else if name.ends_with(".md") {
+            found.push(path);
+        }
+    }
+    found
+}
+
+fn paper(name: &str) -> String {
+    fs::read_to_string(root().join(name)).unwrap()
+}
+
+#[test]
+fn every_link_of_a_paper_leads_to_a_file() {
+    let papers = papers(root());
+    assert!(papers.len() > 4, "{papers:?}");
+    for paper in papers {
+        let text = fs::read_to_string(&paper).unwrap();
+        for link in text.split("](").skip(1) {
+            let link = link.split([')', '#']).next().unwrap();
+            if !link.is_empty() && !link.contains(':') {
+                let target = paper.parent().unwrap().join(link);
+                assert!(target.exists(), "{}: {link}", paper.display());
+            }
+        }
+    }
+}
+
+#[test]
+fn the_commands_for_contributors_are_there() {
+    let text = paper("CONTRIBUTING.md");
+    let mut commands = 0;
+    for block in text.split("```sh\n").skip(1) {
+        for line in block.split("```").next().unwrap().lines() {
+            commands += 1;
+            let words: Vec<_> = line.split(' ').collect();
+            let program = words
+                .iter()
+                .find(|word| !word.contains('='))
+                .expect("a program");
+            if program.contains('/') {
+                assert!(root().join(program).is_file(), "{line}");
+            } else {
+                assert_eq!(*program, "cargo", "{line}");
+            }
+            if let Some(module) = words.last().and_then(|word| word.strip_suffix("::")) {
+                let folder = root().join(if line.contains("--lib") {
+                    "src"
+                } else {
+                    "tests/it"
+                });
+                let is_there = [format!("{module}.rs"), format!("{module}/mod.rs")]
+                    .iter()
+                    .any(|file| folder.join(file).is_file());
+                assert!(is_there, "{line}");
+            }
+            for variable in words.iter().filter_map(|word| word.strip_suffix("=1")) {
+                let used = ["src/commands/mod.rs", "tests/it/tool_list.rs"];
+                assert!(
+                    used.iter().any(|file| paper(file).contains(variable)),
+                    "{line}"
+                );
+            }
+        }
+    }
+    assert!(commands > 10, "{commands}");
+}
+
+#[test]
+fn the_changelog_begins_with_what_is_not_released_and_has_this_version() {
+    let text = paper("CHANGELOG.md");
+    let mut versions = text.lines().filter_map(|line| line.strip_prefix("## ["));
+    assert_eq!(versions.next(), Some("Unreleased]"));
+    let this = concat!(env!("CARGO_PKG_VERSION"), "] - ");
+    assert!(versions.any(|version| version.starts_with(this)));
+}
