@@ -1,10 +1,19 @@
-//! What stands in the repository's papers beside README.md is so: their links lead somewhere, and the commands that they
-//! give are there.
+//! What stands in the repository's papers beside README.md is so: their links lead somewhere, and the files, messages and
+//! commands that they give are there.
 
 use std::{
     fs,
     path::{Path, PathBuf},
 };
+
+use mcp_bridge::{
+    bridges::message::{self, FromGuest, FromOwner},
+    wire::{
+        frame::{self, AgentFrame},
+        text::TextMode,
+    },
+};
+use serde_json::Value;
 
 fn root() -> &'static Path {
     Path::new(env!("CARGO_MANIFEST_DIR"))
@@ -43,6 +52,78 @@ fn every_link_of_a_paper_leads_to_a_file() {
                 assert!(target.exists(), "{}: {link}", paper.display());
             }
         }
+    }
+}
+
+/// Papers name files as seen from the repository, from `src/` or from their own folder.
+#[test]
+fn each_file_that_a_paper_of_the_code_names_is_there() {
+    let mut missing = Vec::new();
+    for name in [
+        "src/README.md",
+        "src/simulator/README.md",
+        "src/wire/PROTOCOL.md",
+        "lua/README.md",
+    ] {
+        let text = paper(name);
+        let own = root().join(name).with_file_name("");
+        let places = [root(), &root().join("src"), &own];
+        let is_file = |file: &&str| {
+            let endings = [".rs", ".lua", ".md", ".yaml", ".json"];
+            file.ends_with('/') || endings.iter().any(|ending| file.ends_with(ending))
+        };
+        let is_there = |file: &&str| {
+            // What begins so is the game's, or a bridge's answer.
+            let elsewhere = file.starts_with('/') || file.contains(['<', ' ', ':']);
+            elsewhere || places.iter().any(|place| place.join(file).exists())
+        };
+        let files = text.split('`').skip(1).step_by(2).filter(is_file);
+        missing.extend(
+            files
+                .filter(|file| !is_there(file))
+                .map(|file| format!("{name}: {file}")),
+        );
+    }
+    assert!(
+        missing.is_empty(),
+        "not there any more:\n{}",
+        missing.join("\n")
+    );
+}
+
+/// The messages that the protocol's paper shows, each with who says it.
+fn examples() -> Vec<(String, String)> {
+    let mut examples: Vec<(String, String)> = Vec::new();
+    for line in paper("src/wire/PROTOCOL.md")
+        .lines()
+        .filter(|line| line.starts_with("    "))
+    {
+        match line.split_once(" → ") {
+            Some((who, text)) => examples.push((who.trim().to_owned(), text.to_owned())),
+            None => examples.last_mut().unwrap().1.push_str(line.trim()),
+        }
+    }
+    examples
+}
+
+#[test]
+fn each_message_that_the_protocol_shows_is_one() {
+    let examples = examples();
+    assert!(examples.len() > 25, "{examples:?}");
+    for (who, text) in examples {
+        let value: Value =
+            serde_json::from_str(&text).unwrap_or_else(|error| panic!("{error}: {text}"));
+        let known = match who.as_str() {
+            "agent" => {
+                let frame = frame::read(&text, TextMode::Bytes);
+                frame.is_ok_and(|frame| !matches!(frame, AgentFrame::Unknown(_)))
+            }
+            "guest" => message::read::<FromGuest>(&text).is_ok(),
+            "owner" => message::read::<FromOwner>(&text).is_ok(),
+            "bridge" => value["type"].is_string(),
+            other => panic!("who is `{other}`?"),
+        };
+        assert!(known, "{who}: {text}");
     }
 }
 

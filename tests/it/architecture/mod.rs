@@ -167,44 +167,6 @@ fn the_table_has_a_row_for_each_floor_and_no_other() {
     }
 }
 
-/// Papers name files as seen from the repository, from `src/` or from their own folder.
-#[test]
-fn each_file_that_a_paper_names_is_there() {
-    let root = PathBuf::from(env!("CARGO_MANIFEST_DIR"));
-    let papers = [
-        "src/README.md",
-        "src/simulator/README.md",
-        "src/wire/PROTOCOL.md",
-        "lua/README.md",
-    ];
-    let mut missing = Vec::new();
-    for paper in papers {
-        let text = std::fs::read_to_string(root.join(paper)).expect("a paper can be read");
-        let own = root.join(paper).with_file_name("");
-        let is_file = |name: &&str| {
-            let endings = [".rs", ".lua", ".md", ".yaml", ".json"];
-            name.ends_with('/') || endings.iter().any(|ending| name.ends_with(ending))
-        };
-        let is_there = |name: &&str| {
-            // What begins so is the game's, or a bridge's answer.
-            let elsewhere = name.starts_with('/') || name.contains(['<', ' ', ':']);
-            let places = [&root, &source(), &own];
-            elsewhere || places.iter().any(|place| place.join(name).exists())
-        };
-        let names = text.split('`').skip(1).step_by(2).filter(is_file);
-        missing.extend(
-            names
-                .filter(|name| !is_there(name))
-                .map(|name| format!("{paper}: {name}")),
-        );
-    }
-    assert!(
-        missing.is_empty(),
-        "not there any more:\n{}",
-        missing.join("\n")
-    );
-}
-
 #[test]
 fn the_simulator_and_its_tests_need_nothing_of_the_rest() {
     let problems: Vec<String> = imports::read(&source(), Tests::Read)
