@@ -5,6 +5,7 @@
 //! Nothing here reads a file.
 
 mod fields;
+mod handler;
 mod prompt;
 mod resource;
 mod tool;
@@ -14,14 +15,15 @@ mod wrong;
 use std::{
     fmt,
     path::{Path, PathBuf},
-    sync::Arc,
 };
 
+pub use handler::Handler;
 pub use prompt::{Message, Parent, PromptSpec};
 pub use resource::{ResourceSpec, Shown, Text};
 pub use tool::{RunsOn, ToolSpec};
 
 use fields::Fields;
+use handler::Kind;
 use wrong::Wrong;
 
 /// The name of a manifest's file.
@@ -96,42 +98,6 @@ impl What {
     }
 }
 
-/// The Lua behind an entry.
-#[derive(Debug, Clone, PartialEq, Eq)]
-pub struct Handler {
-    /// The file, below the manifest's folder or the folder of tools that it is in.
-    pub file: String,
-    /// The function of the table that the file returns.
-    pub method: String,
-    /// The line of `source`, from 1.
-    pub line: usize,
-    /// Its source, once it was read.
-    pub source: Option<Arc<str>>,
-}
-
-/// The kinds of entries that mean something here. All others are skipped.
-#[derive(Debug, Clone, Copy, PartialEq, Eq)]
-enum Kind {
-    Function,
-    Computer,
-    Native,
-    Prompt,
-    Resource,
-}
-
-impl Kind {
-    fn read(kind: &str, is_built_in: bool) -> Option<Self> {
-        Some(match kind {
-            "function.lua" => Self::Function,
-            "computer.lua" => Self::Computer,
-            "function.native" if is_built_in => Self::Native,
-            "prompt" => Self::Prompt,
-            "resource" => Self::Resource,
-            _ => return None,
-        })
-    }
-}
-
 /// Reads a manifest. `is_built_in`: it is part of the product, may name what is written in Rust, and is held by a test to
 /// what clients take.
 ///
@@ -198,37 +164,5 @@ fn entry(node: &tree::Node, is_built_in: bool) -> Result<Option<Entry>, Wrong> {
             .unwrap_or_else(|| format!("line {}", node.line)),
         line: node.line,
         what,
-    }))
-}
-
-/// The Lua of an entry; none if it names none.
-fn handler(fields: &Fields<'_>) -> Result<Option<Handler>, Wrong> {
-    let Some(source) = fields.text("source")? else {
-        return Ok(None);
-    };
-    let line = fields.line_of("source");
-    let Some(file) = source.strip_prefix("file://") else {
-        return Err(Wrong {
-            line,
-            reason: format!("`source` must be file://FILE, not {source}"),
-        });
-    };
-    // `\` too: what is a folder on one system must not be a name on another.
-    let leaves = file.starts_with(['/', '\\'])
-        || file.contains(':')
-        || file.split(['/', '\\']).any(|part| part == "..");
-    if leaves || file.is_empty() {
-        return Err(Wrong {
-            line,
-            reason: format!(
-                "`source` must be a file in the manifest's folder or below it, such as file://tools/greet.lua, not {source}"
-            ),
-        });
-    }
-    Ok(Some(Handler {
-        file: file.to_owned(),
-        method: fields.text("method")?.unwrap_or_else(|| "call".to_owned()),
-        line,
-        source: None,
     }))
 }

@@ -6,9 +6,8 @@ use rmcp::model::{Prompt as Definition, PromptArgument};
 use serde_json::Value;
 
 use super::{
-    Handler,
     fields::{Fields, text_of},
-    handler,
+    handler::{Handler, handler},
     tree::NodeKind,
     wrong::Wrong,
 };

@@ -2,7 +2,11 @@
 
 use rmcp::model::{Resource as Definition, ResourceTemplate};
 
-use super::{Handler, fields::Fields, handler, wrong::Wrong};
+use super::{
+    fields::Fields,
+    handler::{Handler, handler},
+    wrong::Wrong,
+};
 
 /// A resource, or a template of resources.
 #[derive(Debug, Clone, PartialEq)]

@@ -5,7 +5,11 @@ use std::{sync::Arc, time::Duration};
 use rmcp::model::{JsonObject, Tool as Definition};
 use serde_json::{Value, json};
 
-use super::{Handler, Kind, fields::Fields, handler, wrong::Wrong};
+use super::{
+    fields::Fields,
+    handler::{Handler, Kind, handler},
+    wrong::Wrong,
+};
 use crate::tools::{annotations, lint};
 
 /// How long a tool may take when its entry does not say, in milliseconds.
