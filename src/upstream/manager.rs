@@ -100,7 +100,7 @@ impl Manager {
         }
     }
 
-    /// See [`super::Upstream::begin`].
+    /// See `Upstream::begin`.
     pub fn begin(self: &Arc<Self>, client: Client) {
         let is_new = self
             .clients
