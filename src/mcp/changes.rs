@@ -33,8 +33,8 @@ const BEGINNING: usize = 64;
 /// How many resources a session may subscribe to.
 const SUBSCRIPTIONS: usize = 1000;
 
-/// What one session was told, and wants to be told.
-pub struct Session {
+/// One client, as far as it is told of changes: what it knows already, and what it wants to hear of.
+pub struct Subscriber {
     follow: watch::Receiver<Arc<Snapshot>>,
     state: Mutex<State>,
 }
@@ -67,8 +67,8 @@ pub enum List {
     Resources,
 }
 
-impl Session {
-    /// A session that begins now.
+impl Subscriber {
+    /// One that begins now.
     pub fn new(catalogue: &Catalogue) -> Self {
         Self {
             follow: catalogue.follow(),
@@ -103,12 +103,12 @@ impl Session {
 
     /// Tells a client of the era with `initialize` of every change since `view`, which is its, until it is gone.
     pub fn tell(self: &Arc<Self>, peer: Peer<RoleServer>, view: View) {
-        let session = self.clone();
+        let subscriber = self.clone();
         // That is what the client is about to fetch, unless it already has.
-        session.new_to(view.revisions());
+        subscriber.new_to(view.revisions());
         let mut last = view;
         tokio::spawn(async move {
-            let mut follow = session.follow.clone();
+            let mut follow = subscriber.follow.clone();
             loop {
                 tokio::select! {
                     changed = follow.changed() => if changed.is_err() { return },
@@ -121,8 +121,8 @@ impl Session {
                 }
                 sleep(BURST).await;
                 let now = follow.borrow_and_update().for_client(last.client());
-                let changed = session.lists_new_to(now.revisions());
-                let updated = session.updated(&last, &now);
+                let changed = subscriber.lists_new_to(now.revisions());
+                let updated = subscriber.updated(&last, &now);
                 let telling = async {
                     if changed.contains(&List::Tools) {
                         peer.notify_tool_list_changed().await?;

@@ -23,7 +23,7 @@ use rmcp::{
 
 use super::{
     bounds::{bounded, small_enough},
-    changes::{List, Session},
+    changes::{List, Subscriber},
     listener::{Waiting, level_from},
 };
 use crate::{
@@ -75,7 +75,7 @@ const REMOVED_METHODS: [&str; 5] = [
 pub struct Server {
     fleet: Arc<Fleet>,
     catalogue: Arc<Catalogue>,
-    session: Arc<Session>,
+    subscriber: Arc<Subscriber>,
     /// The least level of log messages that the client wants, in the era with `initialize`.
     level: Arc<Mutex<Level>>,
 }
@@ -84,7 +84,7 @@ impl Server {
     /// A server of these tools over these computers, for one client.
     pub fn new(fleet: Arc<Fleet>, catalogue: Arc<Catalogue>) -> Self {
         Self {
-            session: Arc::new(Session::new(&catalogue)),
+            subscriber: Arc::new(Subscriber::new(&catalogue)),
             level: Arc::new(Mutex::new(DEFAULT_LEVEL)),
             fleet,
             catalogue,
@@ -192,7 +192,7 @@ impl ServerHandler for Server {
         );
         // What is still being read is no change for a client that has not seen anything yet.
         let view = self.catalogue.open_for(client).ready().await;
-        self.session.tell(context.peer, view);
+        self.subscriber.tell(context.peer, view);
     }
 
     async fn list_tools(
@@ -201,7 +201,7 @@ impl ServerHandler for Server {
         context: RequestContext<RoleServer>,
     ) -> Result<ListToolsResult, ErrorData> {
         let view = self.catalogue_for(&context).ready().await;
-        self.session.fetched(List::Tools, view.revisions());
+        self.subscriber.fetched(List::Tools, view.revisions());
         // One page: several clients never ask for a second one.
         Ok(ListToolsResult::with_all_items(view.tools().to_vec()))
     }
@@ -254,7 +254,7 @@ impl ServerHandler for Server {
         context: RequestContext<RoleServer>,
     ) -> Result<ListPromptsResult, ErrorData> {
         let view = self.catalogue_for(&context).ready().await;
-        self.session.fetched(List::Prompts, view.revisions());
+        self.subscriber.fetched(List::Prompts, view.revisions());
         let prompts = view.prompts().cloned().collect();
         Ok(ListPromptsResult::with_all_items(prompts))
     }
@@ -281,7 +281,7 @@ impl ServerHandler for Server {
         context: RequestContext<RoleServer>,
     ) -> Result<ListResourcesResult, ErrorData> {
         let view = self.catalogue_for(&context).ready().await;
-        self.session.fetched(List::Resources, view.revisions());
+        self.subscriber.fetched(List::Resources, view.revisions());
         let resources = view.resources().cloned().collect();
         Ok(ListResourcesResult::with_all_items(resources))
     }
@@ -292,7 +292,7 @@ impl ServerHandler for Server {
         context: RequestContext<RoleServer>,
     ) -> Result<ListResourceTemplatesResult, ErrorData> {
         let view = self.catalogue_for(&context).ready().await;
-        self.session.fetched(List::Resources, view.revisions());
+        self.subscriber.fetched(List::Resources, view.revisions());
         let templates = view.templates().cloned().collect();
         Ok(ListResourceTemplatesResult::with_all_items(templates))
     }
@@ -318,7 +318,7 @@ impl ServerHandler for Server {
         request: SubscribeRequestParams,
         _: RequestContext<RoleServer>,
     ) -> Result<(), ErrorData> {
-        if !self.session.subscribe(&request.uri) {
+        if !self.subscriber.subscribe(&request.uri) {
             return Err(ErrorData::invalid_params(
                 "too many resources are subscribed to",
                 None,
@@ -332,7 +332,7 @@ impl ServerHandler for Server {
         request: UnsubscribeRequestParams,
         _: RequestContext<RoleServer>,
     ) -> Result<(), ErrorData> {
-        self.session.unsubscribe(&request.uri);
+        self.subscriber.unsubscribe(&request.uri);
         Ok(())
     }
 
@@ -340,13 +340,13 @@ impl ServerHandler for Server {
         &self,
         requested: &SubscriptionFilter,
     ) -> Option<SubscriptionFilter> {
-        self.session.grant();
+        self.subscriber.grant();
         Some(requested.clone())
     }
 
     async fn listen(&self, context: SubscriptionContext) -> Result<(), ErrorData> {
         let client = client_of(context.request_context());
-        self.session.listen(&context, client).await;
+        self.subscriber.listen(&context, client).await;
         Ok(())
     }
 
