@@ -5,6 +5,7 @@
 mod agent;
 mod architecture;
 mod bridges;
+mod catalogue;
 mod chaos;
 mod clients;
 mod commands;

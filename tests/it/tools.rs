@@ -1193,7 +1193,7 @@ entries:
     bridge.leave().await;
 }
 
-/// What a new folder of `lua/tools/` could be: one set, a tool for each place where Lua runs.
+/// What a new folder of `lua/tools/` could be: one set, a tool for each place where Lua runs, a prompt and a resource.
 const NEW_SET: Dir<'static> = Dir::new(
     "",
     &[DirEntry::Dir(Dir::new(
@@ -1228,6 +1228,8 @@ entries:
     kind: computer.lua
     source: file://forgotten.lua
     meta: { mcp.tool: true, mcp.name: forgotten }
+  - { name: letter, kind: prompt, meta: { mcp.prompt.name: letter, mcp.prompt.text: Dear friend } }
+  - { name: words, kind: resource, meta: { mcp.uri: 'words://all', mcp.text: Hello } }
 ";
 
 /// A client that is told nothing.
@@ -1268,6 +1270,10 @@ async fn a_built_in_set_with_lua_handlers_needs_its_files_alone() {
     let agent = linked.serve(computer::version_1_agent(12, "x"));
     let catalogue = Catalogue::start(vec![fixed(offer.clone())], Policy::default());
     let others = catalogue.open_for(Client::Anyone);
+    let view = others.now();
+    let prompts: Vec<_> = view.prompts().map(|prompt| prompt.name.as_str()).collect();
+    let resources: Vec<_> = view.resources().map(|one| one.uri.as_str()).collect();
+    assert_eq!((prompts, resources), (vec!["letter"], vec!["words://all"]));
     let context = Context {
         fleet: &fleet,
         others: &others,

@@ -139,6 +139,21 @@ async fn opencode_is_not_handed_its_own_servers_and_another_client_is() {
         opencode.request("tools/call", call).await["error"]["code"],
         -32602
     );
+    let found = opencode
+        .call("find-tools", json!({"query": "echo", "limit": 50}))
+        .await;
+    assert!(
+        found.text.contains("own__echo") && !found.text.contains("theirs__"),
+        "{}",
+        found.text
+    );
+    let call = json!({"name": "theirs__echo", "arguments": {"text": "x"}});
+    let unknown = opencode.call("call-tool", call).await;
+    assert!(
+        unknown.is_error && unknown.text.starts_with("There is no tool `theirs__echo`."),
+        "{}",
+        unknown.text
+    );
     opencode.leave().await;
     assert!(place.lines("starts").is_empty());
 
