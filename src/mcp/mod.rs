@@ -7,6 +7,7 @@ pub mod http;
 mod id_scanner;
 mod in_flight;
 mod incoming;
+mod lines;
 mod listener;
 pub mod server;
 pub mod stdio;

@@ -9,7 +9,7 @@ use tokio::{
     time::timeout,
 };
 
-use crate::mcp::{edge::MAX_LINE, id_scanner::IdScanner};
+use crate::mcp::{id_scanner::IdScanner, lines::MAX_LINE};
 
 /// The largest message that is taken, in bytes: as on standard input.
 pub const MAX_BODY: usize = MAX_LINE;
@@ -29,9 +29,9 @@ const LARGE_AT_ONCE: usize = 4;
 
 /// Places for large messages.
 #[derive(Debug, Clone)]
-pub struct Places(Arc<Semaphore>);
+pub struct LargePlaces(Arc<Semaphore>);
 
-impl Default for Places {
+impl Default for LargePlaces {
     fn default() -> Self {
         Self(Arc::new(Semaphore::new(LARGE_AT_ONCE)))
     }
@@ -62,7 +62,11 @@ pub enum Unread {
 }
 
 /// Reads a body whose length was `declared`, if it was.
-pub async fn read(body: Body, declared: Option<u64>, places: &Places) -> Result<Message, Unread> {
+pub async fn read(
+    body: Body,
+    declared: Option<u64>,
+    places: &LargePlaces,
+) -> Result<Message, Unread> {
     if declared.is_some_and(|length| length > MAX_DROPPED as u64) {
         return Err(Unread::TooLarge(None));
     }

@@ -16,7 +16,7 @@ use tokio_util::sync::CancellationToken;
 
 use super::{
     admission::HttpAdmission,
-    body::{self, MAX_BODY, Unread},
+    body::{self, LargePlaces, MAX_BODY, Unread},
     early,
     sessions::Sessions,
 };
@@ -45,7 +45,7 @@ struct Inner {
     sessions: Arc<Sessions>,
     protocol: StreamableHttpService<Server, Sessions>,
     fleet: Arc<Fleet>,
-    places: body::Places,
+    places: LargePlaces,
     /// Cancelled when all streams are to end.
     ending: CancellationToken,
 }
@@ -85,7 +85,7 @@ impl Routes {
                 sessions,
                 protocol,
                 fleet,
-                places: body::Places::default(),
+                places: LargePlaces::default(),
                 ending,
             }),
         }
