@@ -5,7 +5,9 @@ mod body;
 mod early;
 mod outbox;
 pub mod routes;
+mod session;
 mod sessions;
+mod stream;
 
 use std::{future::Future, io, net::SocketAddr, sync::Arc, time::Duration};
 

@@ -4,26 +4,17 @@
 //! A message stays until newer ones need its room, so that a client whose connection broke can ask for what followed
 //! the last one it got (MCP 2025-11-25, basic/transports, "Resumability and Redelivery").
 
-use std::{
-    collections::{HashMap, VecDeque},
-    sync::Arc,
-    time::Duration,
-};
+use std::{collections::HashMap, time::Duration};
 
 use rmcp::{
     model::{JsonRpcMessage, ProgressToken, RequestId, ServerJsonRpcMessage, ServerNotification},
     transport::streamable_http_server::session::ServerSseMessage,
 };
 
+use super::stream::{Next, Stream};
+
 /// The stream of what belongs to no request.
 pub const STANDALONE: u64 = 0;
-
-/// How many messages of one stream are kept for a client that does not read, or may ask again.
-const MAX_KEPT: usize = 64;
-
-/// How many bytes of them. What is dropped is progress: the last message of a stream is always kept, and it is the
-/// one that answers.
-const MAX_KEPT_BYTES: usize = 1024 * 1024;
 
 /// How long a client should wait before it connects again.
 const RETRY: Duration = Duration::from_secs(1);
@@ -39,31 +30,6 @@ pub struct Outbox {
     /// without data for a broken message.
     pub primes: bool,
     closed: bool,
-}
-
-#[derive(Debug, Default)]
-struct Stream {
-    token: Option<ProgressToken>,
-    /// Messages from number `first` on; one without content says how to resume.
-    kept: VecDeque<Kept>,
-    first: u64,
-    bytes: usize,
-    /// The number of the message that is handed out next.
-    cursor: u64,
-    /// Whether no message follows.
-    ended: bool,
-    /// How many readers there were; of a request's stream only the newest gets anything.
-    readers_ever: u64,
-    /// How many readers there are.
-    readers: usize,
-    /// Whether it is forgotten as soon as no reader waits for its messages.
-    leaving: bool,
-}
-
-#[derive(Debug)]
-struct Kept {
-    message: Option<Arc<ServerJsonRpcMessage>>,
-    bytes: usize,
 }
 
 /// A reader's place at a stream.
@@ -103,27 +69,18 @@ impl Outbox {
         if self.requests.contains_key(id) {
             return None;
         }
-        let stream = self.add(Stream {
-            token,
-            ..Stream::default()
-        });
+        let stream = self.add(Stream::of_request(token));
         self.requests.insert(id.clone(), stream);
         Some(stream)
     }
 
     /// Opens a stream that holds one answer and nothing else.
     pub fn open_answered(&mut self, answer: ServerJsonRpcMessage) -> u64 {
-        let mut stream = Stream {
-            ended: true,
-            leaving: true,
-            ..Stream::default()
-        };
-        stream.push(Some(answer), 0);
-        self.add(stream)
+        self.add(Stream::of_answer(answer))
     }
 
     fn add(&mut self, mut stream: Stream) -> u64 {
-        if self.primes && !stream.ended {
+        if self.primes && !stream.has_ended() {
             stream.push(None, 0);
         }
         let number = self.next_stream;
@@ -155,7 +112,7 @@ impl Outbox {
             // What was given up is answered no more.
             let number = self.requests.remove(id)?;
             let stream = self.streams.get_mut(&number)?;
-            stream.ended = true;
+            stream.end();
             stream.push(Some(message), bytes);
             return Some(number);
         }
@@ -178,7 +135,7 @@ impl Outbox {
         let of_token = self.requests.values().copied().filter(|number| {
             self.streams
                 .get(number)
-                .is_some_and(|stream| stream.token.as_ref() == Some(token))
+                .is_some_and(|stream| stream.takes(token))
         });
         of_token.max().unwrap_or(STANDALONE)
     }
@@ -189,7 +146,7 @@ impl Outbox {
             return;
         };
         if let Some(stream) = self.streams.get_mut(&number) {
-            stream.ended = true;
+            stream.end();
         }
         self.forget(number);
     }
@@ -197,7 +154,7 @@ impl Outbox {
     /// Drops a complete stream, at the latest when its reader has all of it.
     pub fn forget(&mut self, number: u64) {
         if let Some(stream) = self.streams.get_mut(&number) {
-            stream.leaving = true;
+            stream.let_go();
         }
         self.drop_left(number);
     }
@@ -210,7 +167,7 @@ impl Outbox {
     /// Whether this stream is there to be read from after this message.
     pub fn can_resume(&self, number: u64, after: u64) -> bool {
         let stream = self.streams.get(&number);
-        stream.is_some_and(|stream| after < stream.first + stream.kept.len() as u64)
+        stream.is_some_and(|stream| stream.can_resume(after))
     }
 
     /// A place at a stream, from after this message on, or from where the reader before left.
@@ -219,28 +176,23 @@ impl Outbox {
             return None;
         }
         let stream = self.streams.get_mut(&number)?;
-        if let Some(after) = after {
-            stream.cursor = (after + 1).max(stream.first);
-        }
-        stream.readers += 1;
-        stream.readers_ever += 1;
         Some(StreamPlace {
             stream: number,
-            reader: stream.readers_ever,
+            reader: stream.attach(after),
         })
     }
 
     /// Gives a place up.
     pub fn detach(&mut self, place: StreamPlace) {
         if let Some(stream) = self.streams.get_mut(&place.stream) {
-            stream.readers = stream.readers.saturating_sub(1);
+            stream.detach();
         }
         self.drop_left(place.stream);
     }
 
     /// Whether anyone has a place at a stream.
     pub fn is_read(&self) -> bool {
-        self.streams.values().any(|stream| stream.readers > 0)
+        self.streams.values().any(Stream::is_read)
     }
 
     /// The next message for the one at this place.
@@ -248,25 +200,21 @@ impl Outbox {
         let Some(stream) = self.streams.get_mut(&place.stream) else {
             return Taken::Over;
         };
-        let replaced = place.stream != STANDALONE && place.reader != stream.readers_ever;
+        let replaced = place.stream != STANDALONE && stream.has_newer(place.reader);
         if self.closed || replaced {
             return Taken::Over;
         }
-        let at = (stream.cursor - stream.first) as usize;
-        let Some(kept) = stream.kept.get(at) else {
-            return if stream.ended {
-                Taken::Over
-            } else {
-                Taken::Nothing
-            };
+        let (number, message) = match stream.take() {
+            Next::Message(number, message) => (number, message),
+            Next::Nothing => return Taken::Nothing,
+            Next::Over => return Taken::Over,
         };
-        let id = format!("{}-{}", place.stream, stream.cursor);
-        stream.cursor += 1;
-        Taken::Message(match &kept.message {
+        let id = format!("{}-{number}", place.stream);
+        Taken::Message(match message {
             Some(message) => {
                 let mut event = ServerSseMessage::default();
                 event.event_id = Some(id);
-                event.message = Some(message.clone());
+                event.message = Some(message);
                 event
             }
             None => ServerSseMessage::priming(id, RETRY),
@@ -274,28 +222,9 @@ impl Outbox {
     }
 
     fn drop_left(&mut self, number: u64) {
-        let left = |stream: &Stream| stream.leaving && stream.readers == 0;
-        if number != STANDALONE && self.streams.get(&number).is_some_and(left) {
+        if number != STANDALONE && self.streams.get(&number).is_some_and(Stream::may_go) {
             self.streams.remove(&number);
         }
-    }
-}
-
-impl Stream {
-    fn push(&mut self, message: Option<ServerJsonRpcMessage>, bytes: usize) {
-        self.kept.push_back(Kept {
-            message: message.map(Arc::new),
-            bytes,
-        });
-        self.bytes += bytes;
-        while self.kept.len() > MAX_KEPT || self.bytes > MAX_KEPT_BYTES && self.kept.len() > 1 {
-            let Some(oldest) = self.kept.pop_front() else {
-                break;
-            };
-            self.bytes -= oldest.bytes;
-            self.first += 1;
-        }
-        self.cursor = self.cursor.max(self.first);
     }
 }
 
@@ -311,6 +240,7 @@ pub mod tests {
     use serde_json::json;
 
     use super::*;
+    use crate::mcp::http::stream::MAX_KEPT_BYTES;
 
     pub fn answer(id: i64) -> ServerJsonRpcMessage {
         ServerJsonRpcMessage::Response(JsonRpcResponse {
@@ -456,6 +386,7 @@ mod properties {
 
     use super::tests::{answer, progress, token};
     use super::*;
+    use crate::mcp::http::stream::MAX_KEPT_BYTES;
 
     /// What happens to one of a few requests.
     #[derive(Debug, Clone, Copy)]
@@ -577,8 +508,7 @@ mod properties {
             for (client, event) in events {
                 clients[client].suffer(&mut outbox, event);
                 for stream in outbox.streams.values() {
-                    let rest = stream.bytes - stream.kept.back().map_or(0, |kept| kept.bytes);
-                    prop_assert!(stream.kept.len() <= MAX_KEPT && rest <= MAX_KEPT_BYTES);
+                    prop_assert!(stream.is_in_bounds());
                 }
             }
             for client in &mut clients {

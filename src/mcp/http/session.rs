@@ -1,0 +1,360 @@
+//! One session of a client that began with `initialize`: what it sends, and what it is owed.
+
+use std::{
+    collections::VecDeque,
+    future::Future,
+    io,
+    sync::{Arc, Mutex, MutexGuard, PoisonError, Weak},
+};
+
+use futures_util::{Stream, stream};
+use rmcp::{
+    ErrorData, RoleServer,
+    model::{
+        CancelledNotification, CancelledNotificationParam, ClientJsonRpcMessage,
+        ClientNotification, GetMeta, JsonRpcError, JsonRpcMessage, ProgressToken, RequestId,
+        ServerJsonRpcMessage,
+    },
+    transport::{Transport, streamable_http_server::session::ServerSseMessage},
+};
+use thiserror::Error;
+use tokio::{
+    sync::{Notify, mpsc},
+    time::Instant,
+};
+use tokio_util::sync::CancellationToken;
+
+use super::outbox::{Outbox, StreamPlace, Taken};
+
+/// The most unanswered requests of one session.
+const MAX_UNANSWERED: usize = 256;
+
+/// How many messages of a client may wait for its session.
+const MAX_WAITING: usize = 64;
+
+/// How many bytes of answers are kept, of all sessions, for clients that lost the connection before they had them.
+const MAX_KEPT_BYTES: usize = 16 * 1024 * 1024;
+
+/// How many of them.
+const MAX_KEPT: usize = 1_024;
+
+/// There is no such session, or no more.
+#[derive(Debug, Error)]
+#[error("there is no such session")]
+pub struct NoSession;
+
+/// One session: what its client sends, on the way in, and what it is owed.
+#[derive(Debug)]
+pub struct HttpSession {
+    incoming: mpsc::Sender<ClientJsonRpcMessage>,
+    outbox: Mutex<Outbox>,
+    /// Told when the outbox changes.
+    changed: Notify,
+    /// When its client was last heard of, or an answer was ready for it.
+    used: Mutex<Instant>,
+    ended: CancellationToken,
+    kept: Arc<Mutex<KeptAnswers>>,
+}
+
+/// Complete streams of all sessions, the oldest first, for clients that lost the connection before they had them.
+#[derive(Debug, Default)]
+pub struct KeptAnswers {
+    streams: VecDeque<(Weak<HttpSession>, u64, usize)>,
+    bytes: usize,
+}
+
+impl HttpSession {
+    /// A new session, and what rmcp serves it by. Its answers are among the `kept`.
+    pub fn new(kept: Arc<Mutex<KeptAnswers>>) -> (Arc<Self>, SessionTransport) {
+        let (sender, incoming) = mpsc::channel(MAX_WAITING);
+        let session = Arc::new(Self {
+            incoming: sender,
+            outbox: Mutex::default(),
+            changed: Notify::new(),
+            used: Mutex::new(Instant::now()),
+            ended: CancellationToken::new(),
+            kept,
+        });
+        let transport = SessionTransport {
+            session: session.clone(),
+            incoming,
+        };
+        (session, transport)
+    }
+
+    /// Begins each stream from now on with an event that says how to resume it.
+    pub fn prime(&self) {
+        lock(&self.outbox).primes = true;
+    }
+
+    /// Whether its client can go on in this stream after this message.
+    pub fn can_resume(&self, stream: u64, after: u64) -> bool {
+        lock(&self.outbox).can_resume(stream, after)
+    }
+
+    /// Ends the stream of a request that gets no answer, since the client gave it up.
+    pub fn give_up(&self, id: &RequestId) {
+        lock(&self.outbox).cancel(id);
+        self.changed.notify_waiters();
+    }
+
+    /// Hands a request to the session, and reads what it answers.
+    pub async fn ask(
+        self: &Arc<Self>,
+        id: &RequestId,
+        message: ClientJsonRpcMessage,
+    ) -> Result<Reader, NoSession> {
+        let token = match &message {
+            JsonRpcMessage::Request(request) => request.request.get_meta().get_progress_token(),
+            _ => None,
+        };
+        let opened = self.open(id, token);
+        let stream = *opened.as_ref().unwrap_or_else(|refused| refused);
+        let reader = self.read(stream, None).ok_or(NoSession)?;
+        if opened.is_ok() {
+            self.put_in(message).await?;
+        }
+        Ok(reader)
+    }
+
+    /// Opens the stream of a request or, as the error, one that says why it is refused.
+    pub fn open(&self, id: &RequestId, token: Option<ProgressToken>) -> Result<u64, u64> {
+        let mut outbox = lock(&self.outbox);
+        let problem = if outbox.unanswered() >= MAX_UNANSWERED {
+            format!(
+                "Invalid request: {MAX_UNANSWERED} requests of this session have no answer yet. Wait for some of \
+                 them, or cancel them."
+            )
+        } else if let Some(stream) = outbox.open(id, token) {
+            return Ok(stream);
+        } else {
+            format!(
+                "Invalid request: the id {id} belongs to a request that is still being answered."
+            )
+        };
+        let error = JsonRpcError::new(Some(id.clone()), ErrorData::invalid_request(problem, None));
+        Err(outbox.open_answered(ServerJsonRpcMessage::Error(error)))
+    }
+
+    /// Hands the session a message.
+    pub async fn put_in(&self, message: ClientJsonRpcMessage) -> Result<(), NoSession> {
+        tokio::select! {
+            sent = self.incoming.send(message) => sent.map_err(|_| NoSession),
+            () = self.ended.cancelled() => Err(NoSession),
+        }
+    }
+
+    /// A place at a stream, from after this message on, or from where the reader before left.
+    pub fn read(self: &Arc<Self>, stream: u64, after: Option<u64>) -> Option<Reader> {
+        let place = lock(&self.outbox).attach(stream, after)?;
+        // Whoever read it before learns that it is over for them.
+        self.changed.notify_waiters();
+        Some(Reader {
+            session: self.clone(),
+            place,
+        })
+    }
+
+    /// Puts a message of the server's where its client will find it.
+    fn deliver(self: &Arc<Self>, message: ServerJsonRpcMessage) {
+        let bytes = size_of(&message);
+        let complete = lock(&self.outbox).deliver(message, bytes);
+        self.changed.notify_waiters();
+        if let Some(stream) = complete {
+            self.use_now();
+            keep(&self.kept, self, stream, bytes);
+        }
+    }
+
+    /// Takes note that its client is there.
+    pub fn use_now(&self) {
+        *lock(&self.used) = Instant::now();
+    }
+
+    /// Since when nobody uses it; none if someone does.
+    pub fn unused_since(&self) -> Option<Instant> {
+        let outbox = lock(&self.outbox);
+        let in_use = outbox.is_read() || outbox.unanswered() > 0;
+        (!in_use).then(|| *lock(&self.used))
+    }
+
+    /// Ends it: its streams, and the calls that go on.
+    pub fn end(&self) {
+        lock(&self.outbox).close();
+        self.changed.notify_waiters();
+        self.ended.cancel();
+    }
+}
+
+/// Keeps a complete stream, and forgets the oldest when they are too many.
+fn keep(kept: &Mutex<KeptAnswers>, session: &Arc<HttpSession>, stream: u64, bytes: usize) {
+    let mut forgotten = Vec::new();
+    {
+        let mut kept = lock(kept);
+        kept.streams
+            .push_back((Arc::downgrade(session), stream, bytes));
+        kept.bytes += bytes;
+        while kept.bytes > MAX_KEPT_BYTES || kept.streams.len() > MAX_KEPT {
+            let Some((session, stream, bytes)) = kept.streams.pop_front() else {
+                break;
+            };
+            kept.bytes -= bytes;
+            forgotten.push((session, stream));
+        }
+    }
+    for (session, stream) in forgotten {
+        if let Some(session) = session.upgrade() {
+            lock(&session.outbox).forget(stream);
+        }
+    }
+}
+
+/// One connection's place at a stream of a session.
+pub struct Reader {
+    session: Arc<HttpSession>,
+    place: StreamPlace,
+}
+
+impl Reader {
+    async fn next(&self) -> Option<ServerSseMessage> {
+        loop {
+            let changed = self.session.changed.notified();
+            match lock(&self.session.outbox).take(self.place) {
+                Taken::Message(event) => return Some(event),
+                Taken::Over => return None,
+                Taken::Nothing => {}
+            }
+            changed.await;
+        }
+    }
+
+    /// The next message; events without one are passed over. None once nothing follows.
+    pub async fn first_message(&self) -> Option<ServerJsonRpcMessage> {
+        loop {
+            if let Some(message) = self.next().await?.message {
+                return Some(Arc::unwrap_or_clone(message));
+            }
+        }
+    }
+
+    /// All that follows.
+    pub fn into_stream(self) -> impl Stream<Item = ServerSseMessage> + Send + Sync + 'static {
+        stream::unfold(self, async |reader| {
+            let event = reader.next().await?;
+            Some((event, reader))
+        })
+    }
+}
+
+impl Drop for Reader {
+    fn drop(&mut self) {
+        lock(&self.session.outbox).detach(self.place);
+        self.session.use_now();
+    }
+}
+
+/// A session as rmcp sees it.
+#[derive(Debug)]
+pub struct SessionTransport {
+    session: Arc<HttpSession>,
+    incoming: mpsc::Receiver<ClientJsonRpcMessage>,
+}
+
+impl Transport<RoleServer> for SessionTransport {
+    type Error = io::Error;
+
+    fn send(
+        &mut self,
+        message: ServerJsonRpcMessage,
+    ) -> impl Future<Output = io::Result<()>> + Send + 'static {
+        // Now and not in the future, so that the order of the calls is the order of the messages.
+        self.session.deliver(message);
+        std::future::ready(Ok(()))
+    }
+
+    // rmcp drops and renews this future at will: nothing is taken out before the last await.
+    async fn receive(&mut self) -> Option<ClientJsonRpcMessage> {
+        tokio::select! {
+            biased;
+            () = self.session.ended.cancelled() => {
+                // Calls of a session that is over are given up at once; rmcp would go on with them for seconds.
+                lock(&self.session.outbox).give_up_one().map(cancelled)
+            }
+            message = self.incoming.recv() => message,
+        }
+    }
+
+    async fn close(&mut self) -> io::Result<()> {
+        self.session.end();
+        Ok(())
+    }
+}
+
+fn cancelled(id: RequestId) -> ClientJsonRpcMessage {
+    let reason = Some("the session ended".to_owned());
+    let cancelled = CancelledNotification::new(CancelledNotificationParam::new(Some(id), reason));
+    ClientJsonRpcMessage::notification(ClientNotification::CancelledNotification(cancelled))
+}
+
+/// How many bytes of JSON a message is.
+fn size_of(message: &ServerJsonRpcMessage) -> usize {
+    struct Count(usize);
+    impl io::Write for Count {
+        fn write(&mut self, bytes: &[u8]) -> io::Result<usize> {
+            self.0 += bytes.len();
+            Ok(bytes.len())
+        }
+        fn flush(&mut self) -> io::Result<()> {
+            Ok(())
+        }
+    }
+    let mut count = Count(0);
+    // What can't be written has no size, and is not sent either.
+    let _ = serde_json::to_writer(&mut count, message);
+    count.0
+}
+
+/// Locks what is never left half changed.
+pub fn lock<T>(mutex: &Mutex<T>) -> MutexGuard<'_, T> {
+    mutex.lock().unwrap_or_else(PoisonError::into_inner)
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    #[tokio::test]
+    async fn a_session_that_waits_for_too_many_answers_gets_an_error_for_the_next_request() {
+        let (session, _transport) = HttpSession::new(Arc::default());
+        for number in 0..MAX_UNANSWERED {
+            let id = RequestId::Number(number as i64);
+            session.open(&id, None).unwrap();
+        }
+        let refused = session.open(&RequestId::Number(-1), None).unwrap_err();
+        let reader = session.read(refused, None).unwrap();
+        let Some(ServerJsonRpcMessage::Error(error)) = reader.first_message().await else {
+            panic!("no error")
+        };
+        assert_eq!(error.id, Some(RequestId::Number(-1)));
+        assert!(error.error.message.contains("256 requests"), "{error:?}");
+        assert!(reader.next().await.is_none());
+    }
+
+    #[tokio::test]
+    async fn answers_that_nobody_took_are_kept_while_there_is_room() {
+        let kept = Arc::default();
+        let (session, transport) = HttpSession::new(Arc::clone(&kept));
+        let open = |number| {
+            let id = RequestId::Number(number);
+            lock(&session.outbox).open(&id, None).unwrap()
+        };
+        let [first, second, third] = [1, 2, 3].map(open);
+        keep(&kept, &session, first, MAX_KEPT_BYTES / 2);
+        keep(&kept, &session, second, MAX_KEPT_BYTES / 2);
+        assert!(session.read(first, None).is_some());
+        keep(&kept, &session, third, 1);
+        assert!(session.read(first, None).is_none());
+        assert!(session.read(second, None).is_some() && session.read(third, None).is_some());
+        drop(transport);
+    }
+}
