@@ -37,6 +37,8 @@ pub fn transport(address: &Address) -> Result<impl Transport<RoleClient> + 'stat
         value.set_sensitive(true);
         headers.insert(name, value);
     }
+    // It may be there already, which is as good: whose cryptography TLS uses is said once for the whole process.
+    let _ = rustls::crypto::ring::default_provider().install_default();
     let config = StreamableHttpClientTransportConfig::with_uri(address.url.as_str())
         .custom_headers(headers)
         .reinit_on_expired_session(true);
