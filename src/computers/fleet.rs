@@ -12,7 +12,7 @@ use thiserror::Error;
 use tokio::time::{Instant, timeout};
 
 use super::{
-    computer::{Computer, Waited},
+    computer::{Computer, TooManyJobs, Waited},
     job::{About, Cancelled, Job},
 };
 use crate::{
@@ -243,10 +243,8 @@ impl Fleet {
     ///
     /// # Errors
     /// The computer has too many jobs that have not ended.
-    pub fn begin(&self, computer: &Computer, ask: Ask<'_>) -> Result<Arc<Job>, String> {
-        computer
-            .begin(self.player.registry().ids.next(), ask.about)
-            .map_err(|error| error.to_string())
+    pub fn begin(&self, computer: &Computer, ask: Ask<'_>) -> Result<Arc<Job>, TooManyJobs> {
+        computer.begin(self.player.registry().ids.next(), ask.about)
     }
 
     /// Sends a request until the computer has it, and waits for its end, `time` at most. Dropping the future gives up

@@ -9,7 +9,7 @@ mod output;
 pub mod registry;
 
 pub use self::{
-    computer::{Computer, Facts, Presence, Waited},
+    computer::{Computer, Facts, Presence, TooManyJobs, Waited},
     job::{About, Cancelled, End, Job, Progress, Stage},
 };
 pub use crate::{

@@ -6,7 +6,7 @@ use std::{pin::pin, sync::Arc, time::Duration};
 use tokio::time::{Instant, sleep_until};
 
 use super::{Context, Listener, Step};
-use crate::computers::{Ask, Computer, Job, Stage, Waited};
+use crate::computers::{Ask, Computer, Job, Stage, TooManyJobs, Waited};
 
 /// How often a client is told of new output at most, and how often that the job still runs at least.
 const TELL_EVERY: Duration = Duration::from_millis(250);
@@ -27,7 +27,7 @@ pub async fn ask(
     computer: &Arc<Computer>,
     ask: Ask<'_>,
     time: Duration,
-) -> Result<(Arc<Job>, Waited), String> {
+) -> Result<(Arc<Job>, Waited), TooManyJobs> {
     let job = context.fleet.begin(computer, ask)?;
     let mut given_up = CancelOnDrop {
         computer: computer.clone(),

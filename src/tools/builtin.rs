@@ -8,12 +8,13 @@ use std::{
 };
 
 use include_dir::{Dir, include_dir};
+use thiserror::Error;
 
 use super::{
     Catalogue, Offer,
     entry::Natives,
     host::Workers,
-    kit::{Author, Item, Kit},
+    kit::{Author, Item, Kit, KitError},
     manifest::{self, Entry, Problem},
     native,
     policy::Policy,
@@ -67,6 +68,15 @@ pub fn offer_of(sets: &Dir<'_>, kit: &Kit, probe_time: Duration) -> (Offer, Vec<
     (offer, problems)
 }
 
+/// Why an entry of a set can't be used.
+#[derive(Debug, Error)]
+enum SetError {
+    #[error("{0} is not there, or is no UTF-8 text")]
+    NoFile(String),
+    #[error(transparent)]
+    Kit(#[from] KitError),
+}
+
 /// One folder of `lua/tools/`.
 struct Set<'a> {
     name: &'a str,
@@ -83,14 +93,14 @@ impl Set<'_> {
             self.name,
             manifest::FILE
         ));
-        let problem = |line, reason| Problem {
+        let problem = |line, error: SetError| Problem {
             file: file.clone(),
             line,
-            reason,
+            reason: error.to_string(),
         };
         let manifest = self
             .text(manifest::FILE)
-            .map_err(|reason| problem(None, reason))
+            .map_err(|error| problem(None, error))
             .and_then(|text| manifest::read(text, &file, true));
         let manifest = match manifest {
             Ok(manifest) => manifest,
@@ -100,12 +110,12 @@ impl Set<'_> {
         let made = manifest.entries.into_iter().map(|entry| {
             let line = entry.line;
             self.make(kit, entry, &file)
-                .map_err(|reason| problem(Some(line), reason))
+                .map_err(|error| problem(Some(line), error))
         });
         broken.chain(made).collect()
     }
 
-    fn make(&self, kit: &Kit, mut entry: Entry, file: &Path) -> Result<Item, String> {
+    fn make(&self, kit: &Kit, mut entry: Entry, file: &Path) -> Result<Item, SetError> {
         if let Some(handler) = entry.what.handler_mut() {
             handler.source = Some(self.text(&handler.file)?.into());
         }
@@ -114,16 +124,16 @@ impl Set<'_> {
             natives: self.natives,
         };
         let origin = format!("{}:{}", file.display(), entry.line);
-        kit.make(&entry.what, author, origin)
+        Ok(kit.make(&entry.what, author, origin)?)
     }
 
     /// The text of a file of the set.
-    fn text(&self, name: &str) -> Result<&str, String> {
+    fn text(&self, name: &str) -> Result<&str, SetError> {
         // Files are known by their whole paths.
         self.folder
             .get_file(self.folder.path().join(name))
             .and_then(|file| file.contents_utf8())
-            .ok_or_else(|| format!("{name} is not there, or is no UTF-8 text"))
+            .ok_or_else(|| SetError::NoFile(name.to_owned()))
     }
 }
 

@@ -2,27 +2,40 @@
 
 use std::{sync::Arc, time::SystemTime};
 
+use thiserror::Error;
+
 use super::wording::{linked_names, why_gone};
-use crate::computers::{Computer, ComputerId, Fleet};
+use crate::computers::{Computer, ComputerId, Fleet, Unreachable};
+
+/// Why no computer is asked, and what to do.
+#[derive(Debug, Error)]
+pub enum ChoiceError {
+    /// None can be.
+    #[error(transparent)]
+    Unreachable(#[from] Unreachable),
+    /// Several could be meant: their names.
+    #[error("Several computers are linked, so say which with `computerId`: {0}.")]
+    Several(String),
+    /// The one that is meant is not linked, or none is.
+    #[error("{0} Start `mcp-computer` on it in the game; list-computers shows when it has linked.")]
+    NotLinked(String),
+}
 
 /// The computer a call means: the one it names, or the only one that is linked.
 ///
 /// # Errors
 /// It can't be asked, or several could be meant; what to do is said.
-pub async fn choose(wanted: Option<ComputerId>, fleet: &Fleet) -> Result<Arc<Computer>, String> {
+pub async fn choose(
+    wanted: Option<ComputerId>,
+    fleet: &Fleet,
+) -> Result<Arc<Computer>, ChoiceError> {
     if let Some(id) = wanted
-        && let Some(computer) = fleet
-            .computer(id)
-            .await
-            .map_err(|problem| problem.to_string())?
+        && let Some(computer) = fleet.computer(id).await?
         && computer.may_answer()
     {
         return Ok(computer);
     }
-    let mut computers = fleet
-        .computers()
-        .await
-        .map_err(|problem| problem.to_string())?;
+    let mut computers = fleet.computers().await?;
     let problem = match wanted {
         Some(id) => not_linked(id, &computers),
         None => {
@@ -30,18 +43,11 @@ pub async fn choose(wanted: Option<ComputerId>, fleet: &Fleet) -> Result<Arc<Com
             match computers.len() {
                 0 => "No computers connected.".to_owned(),
                 1 => return Ok(computers.remove(0)),
-                _ => {
-                    let names = linked_names(&computers);
-                    return Err(format!(
-                        "Several computers are linked, so say which with `computerId`: {names}."
-                    ));
-                }
+                _ => return Err(ChoiceError::Several(linked_names(&computers))),
             }
         }
     };
-    Err(format!(
-        "{problem} Start `mcp-computer` on it in the game; list-computers shows when it has linked."
-    ))
+    Err(ChoiceError::NotLinked(problem))
 }
 
 /// Why this computer can't be asked, and which others can.

@@ -3,27 +3,25 @@
 
 use std::{
     collections::{HashMap, HashSet},
-    fmt::Write as _,
     hash::{DefaultHasher, Hash, Hasher},
     sync::{Arc, Mutex, MutexGuard, PoisonError},
     time::Duration,
 };
 
-use mlua::{Lua, LuaOptions, StdLib, chunk::ChunkMode};
 use serde_json::{Value, json};
+use thiserror::Error;
 
 use super::{
     Context,
     asking::{self, STOP_TIME},
     outcome,
+    plain_chunk::{Piece, chunk_of},
     wording::name_of,
 };
 use crate::computers::{
-    About, AgentError, Answer, Ask, Cancelled, Computer, ComputerId, End, Job, Waited, decode_bytes,
+    About, AgentError, Answer, Ask, Cancelled, Computer, ComputerId, End, Job, TooManyJobs, Waited,
+    decode_bytes,
 };
-
-/// What goes with a handler to an agent that keeps none.
-const CHUNK: &str = include_str!("../../lua/handler-chunk.lua");
 
 /// The method of the link protocol that runs a handler.
 const METHOD: &str = "run-handler";
@@ -34,30 +32,86 @@ const SOURCE_WANTED: &str = "source-wanted";
 /// The error kind of an agent that does not know the method.
 const UNSUPPORTED: &str = "unsupported";
 
-/// Lua for a computer.
-#[derive(Debug, Clone, Copy)]
-pub struct Piece<'a> {
-    /// What it is called in errors and lists.
-    pub name: &'a str,
-    /// Its source.
-    pub source: &'a str,
-    /// The function of the table that the source returns; none: the source itself is what is called.
-    pub method: Option<&'a str>,
-    /// What the function gets.
-    pub arguments: &'a [Value],
-    /// Whether it holds the turtle.
-    pub exclusive: bool,
-    /// Whether it may be called again, so that the agent is to keep it.
-    pub is_kept: bool,
-}
-
 /// What Lua on a computer came to.
 #[derive(Debug)]
 pub struct Ran {
     /// What it printed.
     pub output: String,
     /// What it returned, or what went wrong.
-    pub end: Result<Vec<Value>, String>,
+    pub end: Result<Vec<Value>, RunError>,
+}
+
+/// Why Lua on a computer did not come to its end.
+#[derive(Debug, Error)]
+pub enum RunError {
+    /// The computer can't take more.
+    #[error(transparent)]
+    TooManyJobs(#[from] TooManyJobs),
+    /// It failed there, in the words of [`outcome`].
+    #[error("{0}")]
+    Failed(String),
+    /// It was stopped when its time was up, and did not end well then.
+    #[error("{error} (it was stopped after {ms} ms)")]
+    Stopped {
+        /// How it ended.
+        error: Box<RunError>,
+        /// The time it had, in milliseconds.
+        ms: u128,
+    },
+    /// It was told to stop.
+    #[error(
+        "timeout on computer {computer}: it was told to stop after {ms} ms, but has not confirmed it. Job {job} shows what \
+         becomes of it."
+    )]
+    StopNotConfirmed {
+        /// The computer's name.
+        computer: String,
+        /// The time it had, in milliseconds.
+        ms: u128,
+        /// The job's id.
+        job: String,
+    },
+    /// It can't be told to stop.
+    #[error(
+        "timeout on computer {computer}: no answer within {ms} ms. The code may still be running there."
+    )]
+    NoAnswer {
+        /// The computer's name.
+        computer: String,
+        /// The time it had, in milliseconds.
+        ms: u128,
+    },
+    /// The computer was away all the time.
+    #[error(
+        "offline error on computer {computer}: {why}, and it did not come back within {ms} ms. The code was not run."
+    )]
+    Offline {
+        /// The computer's name.
+        computer: String,
+        /// Why it is away.
+        why: String,
+        /// The time it had, in milliseconds.
+        ms: u128,
+    },
+    /// It does not fit into a message.
+    #[error(
+        "too-large error on computer {computer}: the code and its arguments are {size} bytes long; this computer takes at \
+         most {limit} bytes. Send less at a time."
+    )]
+    TooLarge {
+        /// The computer's name.
+        computer: String,
+        /// In bytes.
+        size: usize,
+        /// In bytes.
+        limit: usize,
+    },
+    /// The agent, on the computer of this name, answered something else.
+    #[error("the agent on computer {0} gave an answer that is no result of a handler")]
+    NoResult(String),
+    /// Nothing is known of it.
+    #[error("the job ended without a result")]
+    NoEnd,
 }
 
 /// What agents are known to take and to keep.
@@ -188,7 +242,7 @@ async fn run_request(
     time: Duration,
     read: impl Fn(&Value) -> Option<Vec<Value>>,
 ) -> Asked {
-    let failed = |problem: String| Asked {
+    let failed = |problem: RunError| Asked {
         ran: Ran {
             output: String::new(),
             end: Err(problem),
@@ -197,44 +251,43 @@ async fn run_request(
     };
     let (job, waited) = match asking::ask(context, computer, request, time).await {
         Ok(asked) => asked,
-        Err(problem) => return failed(problem),
+        Err(problem) => return failed(problem.into()),
     };
-    let name = name_of(&computer.facts());
+    let (name, ms) = (name_of(&computer.facts()), time.as_millis());
     match waited {
         Waited::Ended => ended(computer, &job, read),
         Waited::Running | Waited::NotTaken => match computer.cancel(&job, STOP_TIME).await {
             Cancelled::Ended => {
                 let mut asked = ended(computer, &job, read);
-                if let Err(problem) = &mut asked.ran.end {
-                    let _ = write!(problem, " (it was stopped after {} ms)", time.as_millis());
-                }
+                asked.ran.end = asked.ran.end.map_err(|error| RunError::Stopped {
+                    error: Box::new(error),
+                    ms,
+                });
                 asked
             }
-            Cancelled::Told => failed(format!(
-                "timeout on computer {name}: it was told to stop after {} ms, but has not confirmed it. Job {} shows what \
-                 becomes of it.",
-                time.as_millis(),
-                job.id
-            )),
+            Cancelled::Told => failed(RunError::StopNotConfirmed {
+                computer: name,
+                ms,
+                job: job.id.clone(),
+            }),
             Cancelled::Unreachable => {
                 computer.give_up(&job);
-                failed(format!(
-                    "timeout on computer {name}: no answer within {} ms. The code may still be running there.",
-                    time.as_millis()
-                ))
+                failed(RunError::NoAnswer { computer: name, ms })
             }
         },
         Waited::Offline(why) => {
             computer.lose(&job, &format!("it never reached the computer: {why}"));
-            failed(format!(
-                "offline error on computer {name}: {why}, and it did not come back within {} ms. The code was not run.",
-                time.as_millis()
-            ))
+            failed(RunError::Offline {
+                computer: name,
+                why,
+                ms,
+            })
         }
-        Waited::TooLarge { size, limit } => failed(format!(
-            "too-large error on computer {name}: the code and its arguments are {size} bytes long; this computer takes at \
-             most {limit} bytes. Send less at a time."
-        )),
+        Waited::TooLarge { size, limit } => failed(RunError::TooLarge {
+            computer: name,
+            size,
+            limit,
+        }),
     }
 }
 
@@ -254,14 +307,12 @@ fn ended(computer: &Computer, job: &Job, read: impl Fn(&Value) -> Option<Vec<Val
             Some(End::Answered(Answer {
                 error: None,
                 result,
-            })) => result.as_ref().and_then(read).ok_or_else(|| {
-                format!(
-                    "the agent on computer {} gave an answer that is no result of a handler",
-                    name_of(&computer.facts())
-                )
-            }),
-            Some(end) => Err(outcome::failure(computer, end)),
-            None => Err("the job ended without a result".to_owned()),
+            })) => result
+                .as_ref()
+                .and_then(read)
+                .ok_or_else(|| RunError::NoResult(name_of(&computer.facts()))),
+            Some(end) => Err(RunError::Failed(outcome::failure(computer, end))),
+            None => Err(RunError::NoEnd),
         };
         Asked {
             ran: Ran { output, end },
@@ -308,87 +359,6 @@ async fn run_plain(
     run_request(context, computer, request, time, read)
         .await
         .ran
-}
-
-/// A piece of Lua as one chunk that returns a string. Its lines keep their numbers.
-fn chunk_of(piece: Piece<'_>) -> String {
-    // An expression, or else statements, as exec-lua takes them.
-    let is_expression = piece.method.is_none() && compiles(&format!("return {}", piece.source));
-    let mut chunk = String::from("local function handler(...) ");
-    if is_expression {
-        chunk.push_str("return ");
-    }
-    chunk.push_str(piece.source);
-    chunk.push_str("\nend\nlocal deliver = (function()\n");
-    chunk.push_str(CHUNK);
-    chunk.push_str("\nend)()\nreturn deliver(handler, ");
-    match piece.method {
-        Some(method) => lua_string(&mut chunk, method),
-        None => chunk.push_str("nil"),
-    }
-    for argument in piece.arguments {
-        chunk.push_str(", ");
-        lua_literal(&mut chunk, argument);
-    }
-    chunk.push(')');
-    chunk
-}
-
-/// Whether this is Lua.
-fn compiles(source: &str) -> bool {
-    Lua::new_with(StdLib::NONE, LuaOptions::new()).is_ok_and(|lua| {
-        lua.load(source)
-            .set_mode(ChunkMode::Text)
-            .into_function()
-            .is_ok()
-    })
-}
-
-/// A value as a Lua literal in ASCII.
-fn lua_literal(out: &mut String, value: &Value) {
-    match value {
-        Value::Null => out.push_str("nil"),
-        Value::Bool(truth) => out.push_str(if *truth { "true" } else { "false" }),
-        Value::Number(number) => out.push_str(&number.to_string()),
-        Value::String(text) => lua_string(out, text),
-        Value::Array(items) => {
-            out.push('{');
-            for item in items {
-                lua_literal(out, item);
-                out.push(',');
-            }
-            out.push('}');
-        }
-        Value::Object(fields) => {
-            out.push('{');
-            for (name, field) in fields {
-                out.push('[');
-                lua_string(out, name);
-                out.push_str("]=");
-                lua_literal(out, field);
-                out.push(',');
-            }
-            out.push('}');
-        }
-    }
-}
-
-fn lua_string(out: &mut String, text: &str) {
-    out.push('"');
-    for byte in text.bytes() {
-        match byte {
-            b'"' | b'\\' => {
-                out.push('\\');
-                out.push(char::from(byte));
-            }
-            b' '..=b'~' => out.push(char::from(byte)),
-            // Three digits, so that a digit after it is not taken for a part of it. Writing to a String can't fail.
-            byte => {
-                let _ = write!(out, "\\{byte:03}");
-            }
-        }
-    }
-    out.push('"');
 }
 
 /// A source's name among those that an agent keeps. It tells a user's own files apart, and guards against nobody.

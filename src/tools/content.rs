@@ -4,8 +4,55 @@ use rmcp::model::{
     CallToolResult, ContentBlock, GetPromptResult, PromptMessage, ResourceContents, Role,
 };
 use serde_json::{Value, json};
+use thiserror::Error;
 
 use super::failure;
+
+/// What is wrong with what a handler returned, for whoever wrote it.
+#[derive(Debug, Error)]
+pub enum ContentError {
+    /// A result with `content` is a table.
+    #[error("the result is no table")]
+    NoTable,
+    /// `isError` is neither true nor false.
+    #[error("The handler returned isError = {0}, but it must be true or false.")]
+    IsError(Value),
+    /// A part of the content is of no kind that there is.
+    #[error(
+        "The handler returned a {name} of type {kind} that is no content block (text, image, audio, resource or \
+         resource_link): {error}."
+    )]
+    NoBlock {
+        /// Which part.
+        name: String,
+        /// The kind it says it is of.
+        kind: Value,
+        /// Why it is not.
+        error: serde_json::Error,
+    },
+    /// A prompt's `messages` are no list.
+    #[error("The handler must return a text, or a table with `messages`, a list; it has {0}.")]
+    NoMessageList(Value),
+    /// A prompt is neither a text nor a table.
+    #[error("The handler must return a text, or a table with `messages`, not {0}.")]
+    NoMessages(Value),
+    /// Nobody of this name speaks in a prompt.
+    #[error("messages[{number}].role must be user or assistant, not {role}.")]
+    Role {
+        /// Which message, from 1.
+        number: usize,
+        /// Who is said to speak.
+        role: String,
+    },
+    /// A message of a prompt, by its number from 1, says nothing.
+    #[error("messages[{0}] has no content.")]
+    NoContent(usize),
+    /// A resource is nothing of what a client can read.
+    #[error(
+        "The handler must return a text, a table with `text` or `blob` (base64), or a table with `contents`."
+    )]
+    NoResource,
+}
 
 /// A tool's result: a text, content that is passed through, or any other value shown as text.
 ///
@@ -23,7 +70,7 @@ pub fn tool_result(values: Vec<Value>, wants_structured: bool) -> CallToolResult
         };
     }
     if first.get("content").is_some() {
-        return passed_through(first).unwrap_or_else(failure);
+        return passed_through(first).unwrap_or_else(|error| failure(error.to_string()));
     }
     let mut result = CallToolResult::success(vec![ContentBlock::text(shown(&first))]);
     if wants_structured && first.is_object() {
@@ -33,9 +80,9 @@ pub fn tool_result(values: Vec<Value>, wants_structured: bool) -> CallToolResult
 }
 
 /// A table with `content`, as it is, once it is known to be what clients can read.
-fn passed_through(value: Value) -> Result<CallToolResult, String> {
+fn passed_through(value: Value) -> Result<CallToolResult, ContentError> {
     let Value::Object(mut fields) = value else {
-        return Err("the result is no table".to_owned());
+        return Err(ContentError::NoTable);
     };
     let content = blocks(
         fields.shift_remove("content").unwrap_or_default(),
@@ -45,9 +92,7 @@ fn passed_through(value: Value) -> Result<CallToolResult, String> {
         None | Some(Value::Null) => false,
         Some(Value::Bool(is_error)) => is_error,
         Some(other) => {
-            return Err(format!(
-                "The handler returned isError = {other}, but it must be true or false."
-            ));
+            return Err(ContentError::IsError(other));
         }
     };
     let mut result = if is_error {
@@ -65,7 +110,7 @@ fn passed_through(value: Value) -> Result<CallToolResult, String> {
 }
 
 /// Content blocks: a list of them, or one; a string is a text.
-fn blocks(value: Value, name: &str) -> Result<Vec<ContentBlock>, String> {
+fn blocks(value: Value, name: &str) -> Result<Vec<ContentBlock>, ContentError> {
     let items = match value {
         Value::Array(items) => items,
         // An empty Lua table is an object.
@@ -79,16 +124,15 @@ fn blocks(value: Value, name: &str) -> Result<Vec<ContentBlock>, String> {
         .collect()
 }
 
-fn block(value: Value, name: &str) -> Result<ContentBlock, String> {
+fn block(value: Value, name: &str) -> Result<ContentBlock, ContentError> {
     if let Value::String(text) = value {
         return Ok(ContentBlock::text(text));
     }
     let kind = value.get("type").cloned().unwrap_or_default();
-    serde_json::from_value(value).map_err(|error| {
-        format!(
-            "The handler returned a {name} of type {kind} that is no content block (text, image, audio, resource or \
-             resource_link): {error}."
-        )
+    serde_json::from_value(value).map_err(|error| ContentError::NoBlock {
+        name: name.to_owned(),
+        kind,
+        error,
     })
 }
 
@@ -99,7 +143,7 @@ fn block(value: Value, name: &str) -> Result<ContentBlock, String> {
 pub fn prompt_result(
     values: Vec<Value>,
     description: Option<&str>,
-) -> Result<GetPromptResult, String> {
+) -> Result<GetPromptResult, ContentError> {
     let first = values.into_iter().next().unwrap_or_default();
     let mut result = match first {
         Value::String(text) => {
@@ -110,10 +154,7 @@ pub fn prompt_result(
                 Some(Value::Array(messages)) => messages,
                 Some(Value::Object(fields)) if fields.is_empty() => Vec::new(),
                 other => {
-                    return Err(format!(
-                        "The handler must return a text, or a table with `messages`, a list; it has {}.",
-                        other.unwrap_or_default()
-                    ));
+                    return Err(ContentError::NoMessageList(other.unwrap_or_default()));
                 }
             };
             let messages = messages
@@ -128,9 +169,7 @@ pub fn prompt_result(
             result
         }
         other => {
-            return Err(format!(
-                "The handler must return a text, or a table with `messages`, not {other}."
-            ));
+            return Err(ContentError::NoMessages(other));
         }
     };
     if result.description.is_none() {
@@ -143,14 +182,15 @@ pub fn prompt_result(
 ///
 /// # Errors
 /// What is wrong with it; `number` counts from 1.
-pub fn prompt_message(mut message: Value, number: usize) -> Result<PromptMessage, String> {
+pub fn prompt_message(mut message: Value, number: usize) -> Result<PromptMessage, ContentError> {
     let role = match message.get("role").and_then(Value::as_str) {
         None | Some("user") => Role::User,
         Some("assistant") => Role::Assistant,
         Some(other) => {
-            return Err(format!(
-                "messages[{number}].role must be user or assistant, not {other}."
-            ));
+            return Err(ContentError::Role {
+                number,
+                role: other.to_owned(),
+            });
         }
     };
     let content = message
@@ -158,7 +198,7 @@ pub fn prompt_message(mut message: Value, number: usize) -> Result<PromptMessage
         .map(Value::take)
         .unwrap_or_default();
     if content.is_null() {
-        return Err(format!("messages[{number}] has no content."));
+        return Err(ContentError::NoContent(number));
     }
     Ok(PromptMessage::new(
         role,
@@ -174,7 +214,7 @@ pub fn resource_contents(
     values: Vec<Value>,
     uri: &str,
     mime_type: Option<&str>,
-) -> Result<Vec<ResourceContents>, String> {
+) -> Result<Vec<ResourceContents>, ContentError> {
     let first = values.into_iter().next().unwrap_or_default();
     let items = match first {
         Value::Object(mut fields) if fields.contains_key("contents") => {
@@ -195,7 +235,7 @@ fn one_content(
     item: Value,
     uri: &str,
     mime_type: Option<&str>,
-) -> Result<ResourceContents, String> {
+) -> Result<ResourceContents, ContentError> {
     let mut fields = match item {
         Value::String(text) => json!({ "text": text }),
         Value::Object(fields) => Value::Object(fields),
@@ -209,9 +249,7 @@ fn one_content(
     {
         fields["mimeType"] = json!(mime_type);
     }
-    serde_json::from_value(fields).map_err(|_| {
-        "The handler must return a text, a table with `text` or `blob` (base64), or a table with `contents`.".to_owned()
-    })
+    serde_json::from_value(fields).map_err(|_| ContentError::NoResource)
 }
 
 /// A value as a model reads it: a text as it is, anything else as JSON.
@@ -301,7 +339,7 @@ mod tests {
             2
         );
         let wrong = json!({"messages": [{"role": "system", "content": "a"}]});
-        let problem = prompt_result(vec![wrong], None).unwrap_err();
+        let problem = prompt_result(vec![wrong], None).unwrap_err().to_string();
         assert!(problem.contains("messages[1].role"), "{problem}");
     }
 }

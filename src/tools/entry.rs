@@ -8,14 +8,16 @@ use std::{
 use futures_util::{FutureExt, future::BoxFuture};
 use rmcp::model::{CallToolResult, JsonObject, Tool as Definition};
 use serde_json::Value;
+use thiserror::Error;
 
 use super::{
-    Context, Tool, arguments,
+    Context, Tool,
+    arguments::{self, ArgumentError},
     content::{self, tool_result},
     failure,
     manifest::{RunsOn, ToolSpec},
-    result::value_of,
-    validation::{self, Validator},
+    result::{ToolFailed, value_of},
+    validation::{self, SchemaError, Unfit, Validator},
 };
 
 /// What stands behind a tool.
@@ -26,6 +28,17 @@ pub trait Handler: Send + Sync {
 
 /// The handlers that are written in Rust, by the names that entries call them by.
 pub type Natives = BTreeMap<&'static str, Arc<dyn Handler>>;
+
+/// Why a handler was not called with these arguments.
+#[derive(Debug, Error)]
+enum UnfitArguments {
+    #[error(transparent)]
+    OfNative(#[from] ArgumentError),
+    #[error(transparent)]
+    OfLua(#[from] Unfit),
+    #[error("the arguments are no object")]
+    NoObject,
+}
 
 /// What a handler came to.
 pub enum Handled {
@@ -45,8 +58,8 @@ pub struct EntryTool {
     origin: String,
     handler: Arc<dyn Handler>,
     /// Made when they are first needed: that takes longer than a call.
-    input: OnceLock<Result<Validator, String>>,
-    output: OnceLock<Result<Validator, String>>,
+    input: OnceLock<Result<Validator, SchemaError>>,
+    output: OnceLock<Result<Validator, SchemaError>>,
 }
 
 impl EntryTool {
@@ -70,20 +83,18 @@ impl EntryTool {
     }
 
     async fn handled(&self, context: Context<'_>, arguments: JsonObject) -> Handled {
-        let arguments = match self.spec.runs_on {
-            RunsOn::Bridge(_) => arguments::read(&self.spec.definition.input_schema, arguments)
-                .map_err(|error| error.to_string()),
-            RunsOn::Host(_) | RunsOn::Computer(_) => self.checked(arguments),
-        };
-        match arguments {
+        match self.checked(arguments) {
             Ok(arguments) => self.handler.run(context, arguments).await,
-            Err(problem) => Handled::Failed(problem),
+            Err(problem) => Handled::Failed(problem.to_string()),
         }
     }
 
-    /// The arguments, if they fit the schema.
-    fn checked(&self, mut arguments: JsonObject) -> Result<JsonObject, String> {
+    /// The arguments as the handler takes them, if they fit the schema.
+    fn checked(&self, mut arguments: JsonObject) -> Result<JsonObject, UnfitArguments> {
         let schema = &self.spec.definition.input_schema;
+        if let RunsOn::Bridge(_) = self.spec.runs_on {
+            return Ok(arguments::read(schema, arguments)?);
+        }
         validation::without_nulls(schema, &mut arguments);
         let arguments = Value::Object(arguments);
         // The lint, or the test of our own, has made one of this schema before.
@@ -92,7 +103,7 @@ impl EntryTool {
         }
         match arguments {
             Value::Object(arguments) => Ok(arguments),
-            _ => Err("the arguments are no object".to_owned()),
+            _ => Err(UnfitArguments::NoObject),
         }
     }
 
@@ -166,7 +177,7 @@ impl Tool for EntryTool {
         &'a self,
         context: Context<'a>,
         arguments: JsonObject,
-    ) -> BoxFuture<'a, Result<Value, String>> {
+    ) -> BoxFuture<'a, Result<Value, ToolFailed>> {
         async move {
             match self.handled(context, arguments).await {
                 Handled::Result(result) => value_of(result),
@@ -176,12 +187,14 @@ impl Tool for EntryTool {
                     }
                     // A nil with something after it is Lua's way to say what went wrong.
                     Some(Value::Null) | None => match values.get(1) {
-                        Some(problem) if !problem.is_null() => Err(content::shown(problem)),
+                        Some(problem) if !problem.is_null() => {
+                            Err(ToolFailed(content::shown(problem)))
+                        }
                         _ => Ok(Value::Null),
                     },
                     Some(_) => Ok(values.swap_remove(0)),
                 },
-                Handled::Failed(problem) => Err(problem),
+                Handled::Failed(problem) => Err(ToolFailed(problem)),
             }
         }
         .boxed()

@@ -11,6 +11,7 @@ use std::{
 };
 
 use mlua::{Lua, LuaOptions, StdLib, chunk::ChunkMode};
+use thiserror::Error;
 
 use super::{
     Offer, builtin, files,
@@ -59,6 +60,17 @@ pub struct Look {
 struct Made {
     entry: Entry,
     item: Item,
+}
+
+/// Why a file is not used. The file's name stands before it.
+#[derive(Debug, Error)]
+enum FileError {
+    #[error("can't be read: {0}")]
+    Unreadable(#[from] io::Error),
+    #[error("has {0} bytes; more than {MAX_FILE} are not read")]
+    TooLarge(u64),
+    #[error("is no UTF-8 text")]
+    NoText,
 }
 
 impl Folders {
@@ -147,8 +159,8 @@ impl Folders {
         let text = match self.text_of(file, last.is_some(), look) {
             Ok(Some(text)) => text,
             Ok(None) => return last.cloned().unwrap_or_default(),
-            Err(reason) => {
-                look.problems.push(problem(file, None, reason));
+            Err(error) => {
+                look.problems.push(problem(file, None, error.to_string()));
                 return last.cloned().unwrap_or_default();
             }
         };
@@ -185,8 +197,9 @@ impl Folders {
                     .make(&entry.what, Author::User, origin(file, &entry))
                 {
                     Ok(item) => all.push(Made { entry, item }),
-                    Err(reason) => {
-                        look.problems.push(problem(file, Some(entry.line), reason));
+                    Err(error) => {
+                        look.problems
+                            .push(problem(file, Some(entry.line), error.to_string()));
                         all.extend(known);
                     }
                 },
@@ -201,13 +214,10 @@ impl Folders {
         file: &Path,
         has_last: bool,
         look: &mut Look,
-    ) -> Result<Option<String>, String> {
-        let metadata = fs::metadata(file).map_err(|error| format!("can't be read: {error}"))?;
+    ) -> Result<Option<String>, FileError> {
+        let metadata = fs::metadata(file)?;
         if metadata.len() > MAX_FILE {
-            return Err(format!(
-                "has {} bytes; more than {MAX_FILE} are not read",
-                metadata.len()
-            ));
+            return Err(FileError::TooLarge(metadata.len()));
         }
         let changed = metadata.modified().ok();
         let age = changed.and_then(|changed| SystemTime::now().duration_since(changed).ok());
@@ -217,10 +227,9 @@ impl Folders {
                 return Ok(None);
             }
         }
-        let bytes = fs::read(file).map_err(|error| format!("can't be read: {error}"))?;
-        match String::from_utf8(bytes) {
+        match String::from_utf8(fs::read(file)?) {
             Ok(text) => Ok(Some(text)),
-            Err(_) => Err("is no UTF-8 text".to_owned()),
+            Err(_) => Err(FileError::NoText),
         }
     }
 

@@ -9,9 +9,10 @@ use serde_json::Value;
 use super::{
     Context,
     choosing::choose,
-    computer::{Couriers, Piece},
+    computer::Couriers,
     entry::{Handled, Handler},
     host::{Code, HostHandler, Rights, values_of},
+    plain_chunk::Piece,
 };
 use crate::computers::ComputerId;
 
@@ -42,9 +43,12 @@ impl Handler for OnHost {
             match run.await {
                 Ok(done) => {
                     log_printed(&self.code, &done.printed);
-                    values_of(done).map_or_else(Handled::Failed, Handled::Values)
+                    match values_of(done) {
+                        Ok(values) => Handled::Values(values),
+                        Err(thrown) => Handled::Failed(thrown.to_string()),
+                    }
                 }
-                Err(problem) => Handled::Failed(problem),
+                Err(problem) => Handled::Failed(problem.to_string()),
             }
         }
         .boxed()
@@ -90,7 +94,7 @@ impl Handler for OnComputer {
             };
             let computer = match choose(wanted, context.fleet).await {
                 Ok(computer) => computer,
-                Err(problem) => return Handled::Failed(problem),
+                Err(problem) => return Handled::Failed(problem.to_string()),
             };
             let piece = Piece {
                 name: &self.code.chunk,
@@ -109,7 +113,7 @@ impl Handler for OnComputer {
                     log_printed(&self.code, &ran.output);
                     Handled::Values(values)
                 }
-                Err(problem) if ran.output.is_empty() => Handled::Failed(problem),
+                Err(problem) if ran.output.is_empty() => Handled::Failed(problem.to_string()),
                 Err(problem) => Handled::Failed(format!(
                     "{problem}\n\nOutput before the error:\n{}",
                     ran.output

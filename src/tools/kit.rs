@@ -2,6 +2,8 @@
 
 use std::sync::Arc;
 
+use thiserror::Error;
+
 use super::{
     Offer, Tool,
     computer::Couriers,
@@ -65,6 +67,17 @@ impl Item {
     }
 }
 
+/// Why nothing stands behind an entry.
+#[derive(Debug, Error)]
+pub enum KitError {
+    /// Its handler's file.
+    #[error("{0} was not read")]
+    NotRead(String),
+    /// The name that it calls a handler in Rust by.
+    #[error("there is no native handler `{0}`")]
+    NoNative(String),
+}
+
 impl Default for Kit {
     fn default() -> Self {
         Self::new(Workers::new())
@@ -85,7 +98,7 @@ impl Kit {
     ///
     /// # Errors
     /// There is nothing behind the entry.
-    pub fn make(&self, what: &What, author: Author<'_>, origin: String) -> Result<Item, String> {
+    pub fn make(&self, what: &What, author: Author<'_>, origin: String) -> Result<Item, KitError> {
         Ok(match what {
             What::Tool(spec) => Item::Tool(self.tool(spec.clone(), author, origin)?),
             What::Prompt(spec) => Item::Prompt(self.prompt(spec.clone())?),
@@ -98,7 +111,7 @@ impl Kit {
         spec: ToolSpec,
         author: Author<'_>,
         origin: String,
-    ) -> Result<Arc<dyn Tool>, String> {
+    ) -> Result<Arc<dyn Tool>, KitError> {
         let handler: Arc<dyn Handler> = match &spec.runs_on {
             RunsOn::Host(handler) => Arc::new(OnHost {
                 code: code_of(handler)?,
@@ -114,7 +127,7 @@ impl Kit {
                 Author::Product { natives, .. } => natives.get(name.as_str()).cloned(),
                 Author::User => None,
             }
-            .ok_or_else(|| format!("there is no native handler `{name}`"))?,
+            .ok_or_else(|| KitError::NoNative(name.clone()))?,
         };
         let set = spec.set.clone().unwrap_or_else(|| match author {
             Author::Product { set, .. } => set.to_owned(),
@@ -127,7 +140,7 @@ impl Kit {
         )))
     }
 
-    fn prompt(&self, spec: PromptSpec) -> Result<Arc<dyn Prompt>, String> {
+    fn prompt(&self, spec: PromptSpec) -> Result<Arc<dyn Prompt>, KitError> {
         let handler = match &spec.handler {
             Some(handler) => Some((code_of(handler)?, self.host.clone())),
             None => None,
@@ -135,7 +148,7 @@ impl Kit {
         Ok(Arc::new(EntryPrompt::new(spec, handler)))
     }
 
-    fn resource(&self, spec: ResourceSpec) -> Result<Arc<dyn Resource>, String> {
+    fn resource(&self, spec: ResourceSpec) -> Result<Arc<dyn Resource>, KitError> {
         let handler = match &spec.text {
             Text::Handler(handler) => Some((code_of(handler)?, self.host.clone())),
             Text::Fixed(_) | Text::Bytes(_) => None,
@@ -144,11 +157,11 @@ impl Kit {
     }
 }
 
-fn code_of(handler: &manifest::Handler) -> Result<Code, String> {
+fn code_of(handler: &manifest::Handler) -> Result<Code, KitError> {
     let source = handler
         .source
         .clone()
-        .ok_or_else(|| format!("{} was not read", handler.file))?;
+        .ok_or_else(|| KitError::NotRead(handler.file.clone()))?;
     Ok(Code {
         source,
         // A folder's name says little in an error, and Lua cuts what is long.

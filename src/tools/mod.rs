@@ -24,6 +24,7 @@ mod listener;
 pub mod manifest;
 mod native;
 mod outcome;
+mod plain_chunk;
 pub mod policy;
 pub mod prompt;
 pub mod resource;
@@ -45,10 +46,10 @@ pub(crate) use hints::annotations;
 pub use listener::{Level, Listener, Step};
 use policy::Policy;
 pub(crate) use result::text;
-pub use result::{failure, text_of};
+pub use result::{ToolFailed, failure, text_of};
 pub use snapshot::{Snapshot, View};
 pub use source::{Offer, Source};
-pub use tool::{Context, Found, Others, Refusal, Tool};
+pub use tool::{Context, Found, Others, Refusal, TooDeep, Tool};
 
 /// All tools of this bridge: its own; those of the user's `own_folder` and of the folders that `config` names, which it
 /// follows; and those of `others`. To be called in the runtime.

@@ -1,12 +1,21 @@
 //! How a job's end is put into words: the output, then the values as Lua shows them, or what went wrong.
 
 use serde_json::Value;
+use thiserror::Error;
 
 use super::wording::name_of;
 use crate::computers::{AgentError, Answer, Computer, End, Progress};
 
-/// A job's whole output and its end. An error is what the model has to act on.
-pub fn whole(computer: &Computer, progress: &Progress) -> Result<String, String> {
+/// How a job failed, with what it printed before: what the model has to act on.
+#[derive(Debug, Error)]
+#[error("{0}")]
+pub struct JobFailed(String);
+
+/// A job's whole output and its end.
+///
+/// # Errors
+/// The job failed.
+pub fn whole(computer: &Computer, progress: &Progress) -> Result<String, JobFailed> {
     let output = progress.read(0, usize::MAX).text;
     match progress.end.as_deref() {
         Some(End::Answered(Answer {
@@ -18,7 +27,7 @@ pub fn whole(computer: &Computer, progress: &Progress) -> Result<String, String>
             if !output.is_empty() {
                 shown.push_str(&format!("\n\nOutput before the error:\n{output}"));
             }
-            Err(shown)
+            Err(JobFailed(shown))
         }
         None => Ok(output),
     }

@@ -8,11 +8,12 @@ use rmcp::{
     model::{GetPromptResult, JsonObject, Prompt as Definition},
 };
 use serde_json::Value;
+use thiserror::Error;
 
 use super::{
     client::Client,
-    content::{self, shown},
-    host::{Code, HostHandler, Rights, values_of},
+    content::{self, ContentError, shown},
+    host::{CallError, Code, HostHandler, Rights, Thrown, values_of},
     manifest::{Message, PromptSpec},
     tool::{Context, Others},
 };
@@ -69,6 +70,21 @@ pub fn unknown(name: &str) -> ErrorData {
     ErrorData::invalid_params(format!("Unknown prompt: {name}"), None)
 }
 
+/// Why a prompt has no messages.
+#[derive(Debug, Error)]
+enum PromptError {
+    #[error(transparent)]
+    NotEnded(#[from] CallError),
+    #[error(transparent)]
+    Failed(#[from] Thrown),
+    #[error(transparent)]
+    Content(#[from] ContentError),
+    #[error("The prompt {0} extends itself, or more than {DEEPEST} others in a row.")]
+    TooDeep(String),
+    #[error("The prompt {name} extends {parent}, which there is not.")]
+    ExtendsNothing { name: String, parent: String },
+}
+
 /// A prompt of a manifest.
 pub struct EntryPrompt {
     spec: PromptSpec,
@@ -97,14 +113,14 @@ impl EntryPrompt {
         &self,
         context: Context<'_>,
         arguments: JsonObject,
-    ) -> Result<GetPromptResult, String> {
+    ) -> Result<GetPromptResult, PromptError> {
         let description = self.spec.definition.description.as_deref();
         if let Some((code, host)) = &self.handler {
             let arguments = Value::Object(arguments);
             let done = host
                 .run(context, code, Rights::OfItsAuthor, arguments, TIME)
                 .await?;
-            return content::prompt_result(values_of(done)?, description);
+            return Ok(content::prompt_result(values_of(done)?, description)?);
         }
         let arguments = arguments
             .iter()
@@ -120,7 +136,7 @@ impl EntryPrompt {
         )?;
         let messages: Vec<_> = messages.iter().map(Message::to_json).collect();
         let all = serde_json::json!({ "messages": messages });
-        content::prompt_result(vec![all], description)
+        Ok(content::prompt_result(vec![all], description)?)
     }
 }
 
@@ -149,7 +165,7 @@ impl Prompt for EntryPrompt {
             }
             self.made(context, arguments)
                 .await
-                .map_err(|problem| ErrorData::internal_error(problem, None))
+                .map_err(|problem| ErrorData::internal_error(problem.to_string(), None))
         }
         .boxed()
     }
@@ -177,19 +193,17 @@ fn collect(
     arguments: &BTreeMap<String, String>,
     depth: usize,
     messages: &mut Vec<Message>,
-) -> Result<(), String> {
+) -> Result<(), PromptError> {
     let name = &spec.definition.name;
     if depth == 0 {
-        return Err(format!(
-            "The prompt {name} extends itself, or more than {DEEPEST} others in a row."
-        ));
+        return Err(PromptError::TooDeep(name.clone()));
     }
     for parent in &spec.parents {
         let Some(found) = others.extended(&parent.id) else {
-            return Err(format!(
-                "The prompt {name} extends {}, which there is not.",
-                parent.id
-            ));
+            return Err(PromptError::ExtendsNothing {
+                name: name.clone(),
+                parent: parent.id.clone(),
+            });
         };
         let mut given = arguments.clone();
         for (name, value) in &parent.arguments {

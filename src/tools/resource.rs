@@ -8,12 +8,13 @@ use rmcp::{
     model::{ReadResourceResult, ResourceContents, ResourceTemplate},
 };
 use serde_json::{Value, json};
+use thiserror::Error;
 
 pub use super::manifest::Shown;
 use super::{
     client::Client,
-    content::resource_contents,
-    host::{Code, HostHandler, Rights, values_of},
+    content::{ContentError, resource_contents},
+    host::{CallError, Code, HostHandler, Rights, Thrown, values_of},
     manifest::{ResourceSpec, Text},
     tool::Context,
 };
@@ -61,6 +62,19 @@ pub fn unknown(uri: &str) -> ErrorData {
     )
 }
 
+/// Why a resource has no contents.
+#[derive(Debug, Error)]
+enum ResourceError {
+    #[error("its handler was not read")]
+    NotRead,
+    #[error(transparent)]
+    NotEnded(#[from] CallError),
+    #[error(transparent)]
+    Failed(#[from] Thrown),
+    #[error(transparent)]
+    Content(#[from] ContentError),
+}
+
 /// What the names of a template stand for in a URI.
 type Names = Vec<(String, String)>;
 
@@ -88,7 +102,7 @@ impl EntryResource {
         &self,
         context: Context<'_>,
         uri: &str,
-    ) -> Result<Vec<ResourceContents>, String> {
+    ) -> Result<Vec<ResourceContents>, ResourceError> {
         let names = self.names(uri).unwrap_or_default();
         let mime_type = match &self.spec.definition {
             Shown::One(one) => one.mime_type.as_deref(),
@@ -112,9 +126,9 @@ impl EntryResource {
                     .await?;
                 values_of(done)?
             }
-            (Text::Handler(_), None) => return Err("its handler was not read".to_owned()),
+            (Text::Handler(_), None) => return Err(ResourceError::NotRead),
         };
-        resource_contents(values, uri, mime_type)
+        Ok(resource_contents(values, uri, mime_type)?)
     }
 }
 
@@ -139,7 +153,7 @@ impl Resource for EntryResource {
         async move {
             match self.contents(context, uri).await {
                 Ok(contents) => Ok(ReadResourceResult::new(contents)),
-                Err(problem) => Err(ErrorData::internal_error(problem, None)),
+                Err(problem) => Err(ErrorData::internal_error(problem.to_string(), None)),
             }
         }
         .boxed()

@@ -2,6 +2,12 @@
 
 use rmcp::model::{CallToolResult, ContentBlock};
 use serde_json::Value;
+use thiserror::Error;
+
+/// What a tool says went wrong, as a model is told it.
+#[derive(Debug, Error)]
+#[error("{0}")]
+pub struct ToolFailed(pub String);
 
 /// A result that is one text.
 pub(crate) fn text(text: impl Into<String>) -> CallToolResult {
@@ -25,9 +31,9 @@ pub fn text_of(result: &CallToolResult) -> String {
 }
 
 /// A result for a program: its structured content, or its text.
-pub(super) fn value_of(result: CallToolResult) -> Result<Value, String> {
+pub(super) fn value_of(result: CallToolResult) -> Result<Value, ToolFailed> {
     if result.is_error == Some(true) {
-        return Err(text_of(&result));
+        return Err(ToolFailed(text_of(&result)));
     }
     match result.structured_content {
         Some(value) => Ok(value),

@@ -5,8 +5,14 @@ use std::sync::Arc;
 use futures_util::{FutureExt, future::BoxFuture};
 use rmcp::model::{CallToolResult, JsonObject, Tool as Definition};
 use serde_json::Value;
+use thiserror::Error;
 
-use super::{client::Client, listener::Listener, manifest::PromptSpec, result::value_of};
+use super::{
+    client::Client,
+    listener::Listener,
+    manifest::PromptSpec,
+    result::{ToolFailed, value_of},
+};
 use crate::computers::Fleet;
 
 /// A tool: what a client is shown of it, and what it does.
@@ -45,7 +51,7 @@ pub trait Tool: Send + Sync {
         &'a self,
         context: Context<'a>,
         arguments: JsonObject,
-    ) -> BoxFuture<'a, Result<Value, String>> {
+    ) -> BoxFuture<'a, Result<Value, ToolFailed>> {
         async move { value_of(self.call(context, arguments).await) }.boxed()
     }
 }
@@ -66,16 +72,19 @@ pub struct Context<'a> {
 /// How many tools may call each other in a row.
 const DEEPEST: u8 = 4;
 
+/// Tools have called each other too often in a row.
+#[derive(Debug, Error)]
+#[error("tools called each other {DEEPEST} times in a row, which is as often as they may")]
+pub struct TooDeep;
+
 impl Context<'_> {
     /// The context of a tool that this one calls.
     ///
     /// # Errors
     /// Tools have called each other too often in a row.
-    pub(super) fn deeper(self) -> Result<Self, String> {
+    pub(super) fn deeper(self) -> Result<Self, TooDeep> {
         if self.depth >= DEEPEST {
-            return Err(format!(
-                "tools called each other {DEEPEST} times in a row, which is as often as they may"
-            ));
+            return Err(TooDeep);
         }
         Ok(Self {
             depth: self.depth + 1,

@@ -6,11 +6,33 @@ use jsonschema::{
 };
 use rmcp::model::JsonObject;
 use serde_json::Value;
+use thiserror::Error;
 
 use super::arguments::shown;
 
 /// How many problems are told at once.
 const MOST: usize = 5;
+
+/// Why a schema is none.
+#[derive(Debug, Error)]
+pub enum SchemaError {
+    /// For what stands at its root.
+    #[error("{0}")]
+    AtRoot(String),
+    /// For what stands inside.
+    #[error("{reason} (at {place})")]
+    Inside {
+        /// A JSON pointer to it.
+        place: String,
+        /// Why.
+        reason: String,
+    },
+}
+
+/// What of a value does not fit a schema: one sentence for each problem, as far as they are told.
+#[derive(Debug, Error, PartialEq, Eq)]
+#[error("{}", .0.join(" "))]
+pub struct Unfit(Vec<String>);
 
 /// A schema that is ready to check values.
 pub struct Validator(Compiled);
@@ -20,22 +42,25 @@ impl Validator {
     ///
     /// # Errors
     /// The schema is none; why.
-    pub fn new(schema: &JsonObject) -> Result<Self, String> {
+    pub fn new(schema: &JsonObject) -> Result<Self, SchemaError> {
         jsonschema::options()
             .with_draft(Draft::Draft202012)
             .build(&Value::Object(schema.clone()))
             .map(Self)
             .map_err(|error| match error.instance_path().as_str() {
-                "" => error.to_string(),
-                path => format!("{error} (at {path})"),
+                "" => SchemaError::AtRoot(error.to_string()),
+                place => SchemaError::Inside {
+                    place: place.to_owned(),
+                    reason: error.to_string(),
+                },
             })
     }
 
     /// Checks a value.
     ///
     /// # Errors
-    /// What does not fit, one sentence for each problem.
-    pub fn check(&self, value: &Value) -> Result<(), String> {
+    /// What does not fit.
+    pub fn check(&self, value: &Value) -> Result<(), Unfit> {
         if self.0.is_valid(value) {
             return Ok(());
         }
@@ -50,7 +75,7 @@ impl Validator {
             told.truncate(MOST);
             told.push(format!("There are {more} more problems."));
         }
-        Err(told.join(" "))
+        Err(Unfit(told))
     }
 }
 
@@ -178,7 +203,8 @@ mod tests {
         let Value::Object(schema) = schema else {
             panic!("{schema}");
         };
-        Validator::new(&schema).unwrap().check(&value).unwrap_err()
+        let unfit = Validator::new(&schema).unwrap().check(&value);
+        unfit.unwrap_err().to_string()
     }
 
     #[test]

@@ -7,8 +7,10 @@ mod call;
 pub mod lua_json;
 mod pool;
 mod protocol;
+mod questions;
 mod sandbox;
 pub mod worker;
 
-pub use call::{Code, HostHandler, Rights, values_of};
+pub use call::{CallError, Code, HostHandler, Thrown, values_of};
 pub use pool::{NoWorker, Worker, Workers};
+pub use questions::Rights;

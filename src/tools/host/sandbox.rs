@@ -10,6 +10,7 @@ use mlua::{
     Function, Lua, LuaOptions, MultiValue, StdLib, Table, Value as LuaValue, chunk::ChunkMode,
 };
 use serde_json::{Value, value::RawValue};
+use thiserror::Error;
 
 use super::{
     lua_json,
@@ -31,6 +32,36 @@ const JSON: usize = 16 * 1024 * 1024;
 
 /// How long an error is shown, in bytes.
 const ERROR: usize = 8 * 1024;
+
+/// Why a call has no values.
+#[derive(Debug, Error)]
+enum SandboxError {
+    /// What Lua, or the handler, says of it, with where that was.
+    #[error("{0}")]
+    Lua(String),
+    #[error("{chunk}: the table it returns has no function `{method}`, but a {found} there")]
+    NoFunction {
+        chunk: String,
+        method: String,
+        found: &'static str,
+    },
+    #[error("{chunk}: it must return a table with the function `{method}`, not a {found}")]
+    NoTable {
+        chunk: String,
+        method: String,
+        found: &'static str,
+    },
+    #[error("The result can't be returned: {0}.")]
+    Result(#[from] lua_json::NoJson),
+    #[error(transparent)]
+    Json(#[from] serde_json::Error),
+}
+
+impl SandboxError {
+    fn of(error: &mlua::Error) -> Self {
+        Self::Lua(describe(error))
+    }
+}
 
 /// How a state reaches the bridge.
 pub trait Outside {
@@ -94,7 +125,9 @@ impl Sandbox {
     /// Runs a call to its end. Dropping the state afterwards runs the finalizers of what it made.
     pub fn run(&self, order: &Order) -> Done {
         let end = match self.lua.set_memory_limit(order.memory) {
-            Ok(_) => self.call(order).unwrap_or_else(End::Failed),
+            Ok(_) => self
+                .call(order)
+                .unwrap_or_else(|error| End::Failed(error.to_string())),
             Err(error) => End::Failed(error.to_string()),
         };
         let printed = self.printed.borrow();
@@ -108,7 +141,7 @@ impl Sandbox {
         Done { printed: text, end }
     }
 
-    fn call(&self, order: &Order) -> Result<End, String> {
+    fn call(&self, order: &Order) -> Result<End, SandboxError> {
         let function = self.function(order)?;
         let arguments = match (&order.method, &order.arguments) {
             (None, Value::Array(items)) => items
@@ -118,7 +151,7 @@ impl Sandbox {
             (_, arguments) => lua_json::to_lua(&self.lua, arguments)
                 .map(|arguments| MultiValue::from_vec(vec![arguments])),
         }
-        .map_err(|error| describe(&error))?;
+        .map_err(|error| SandboxError::of(&error))?;
         let returned = self.protected(function, arguments, &order.chunk)?;
         let mut left = order.output;
         let mut values = Vec::new();
@@ -129,10 +162,9 @@ impl Sandbox {
                     Value::String(format!("{}: {:p}", value.type_name(), value.to_pointer()))
                 }
                 value => {
-                    let json = lua_json::to_json(&self.lua, value, left)
-                        .map_err(|problem| format!("The result can't be returned: {problem}."))?;
+                    let json = lua_json::to_json(&self.lua, value, left)?;
                     left = left.saturating_sub(json.len());
-                    serde_json::from_str(&json).map_err(|error| error.to_string())?
+                    serde_json::from_str(&json)?
                 }
             };
             values.push(value);
@@ -141,7 +173,7 @@ impl Sandbox {
     }
 
     /// What is to be called.
-    fn function(&self, order: &Order) -> Result<Function, String> {
+    fn function(&self, order: &Order) -> Result<Function, SandboxError> {
         let chunk = self
             .lua
             .load(order.source.as_str())
@@ -149,7 +181,7 @@ impl Sandbox {
             .set_mode(ChunkMode::Text)
             .set_environment(self.environment.clone())
             .into_function()
-            .map_err(|error| describe(&error))?;
+            .map_err(|error| SandboxError::of(&error))?;
         let Some(method) = &order.method else {
             return Ok(chunk);
         };
@@ -157,18 +189,18 @@ impl Sandbox {
         match exports.front() {
             Some(LuaValue::Table(exports)) => match exports.raw_get(method.as_str()) {
                 Ok(LuaValue::Function(function)) => Ok(function),
-                Ok(other) => Err(format!(
-                    "{}: the table it returns has no function `{method}`, but a {} there",
-                    order.chunk,
-                    other.type_name()
-                )),
-                Err(error) => Err(describe(&error)),
+                Ok(other) => Err(SandboxError::NoFunction {
+                    chunk: order.chunk.clone(),
+                    method: method.clone(),
+                    found: other.type_name(),
+                }),
+                Err(error) => Err(SandboxError::of(&error)),
             },
-            other => Err(format!(
-                "{}: it must return a table with the function `{method}`, not a {}",
-                order.chunk,
-                other.map_or("nil", LuaValue::type_name)
-            )),
+            other => Err(SandboxError::NoTable {
+                chunk: order.chunk.clone(),
+                method: method.clone(),
+                found: other.map_or("nil", LuaValue::type_name),
+            }),
         }
     }
 
@@ -178,7 +210,7 @@ impl Sandbox {
         function: Function,
         arguments: MultiValue,
         chunk: &str,
-    ) -> Result<MultiValue, String> {
+    ) -> Result<MultiValue, SandboxError> {
         let caught = Rc::new(RefCell::new(None));
         let handler = {
             let (caught, chunk) = (caught.clone(), chunk.to_owned());
@@ -191,7 +223,7 @@ impl Sandbox {
                 Ok(())
             })
         };
-        let failed = |error: mlua::Error| describe(&error);
+        let failed = |error: mlua::Error| SandboxError::of(&error);
         let mut all = MultiValue::from_vec(vec![
             LuaValue::Function(function),
             LuaValue::Function(handler.map_err(failed)?),
@@ -201,12 +233,15 @@ impl Sandbox {
         match results.pop_front() {
             Some(LuaValue::Boolean(true)) => Ok(results),
             // The handler may have had no stack or memory left to run on.
-            _ => Err(caught.borrow_mut().take().unwrap_or_else(|| {
-                results.front().map_or_else(
-                    || "unknown error".to_owned(),
-                    |thrown| thrown_text(&self.lua, thrown),
-                )
-            })),
+            _ => {
+                let thrown = caught.borrow_mut().take().unwrap_or_else(|| {
+                    results.front().map_or_else(
+                        || "unknown error".to_owned(),
+                        |thrown| thrown_text(&self.lua, thrown),
+                    )
+                });
+                Err(SandboxError::Lua(thrown))
+            }
         }
     }
 }

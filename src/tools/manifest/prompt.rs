@@ -145,7 +145,7 @@ fn messages(meta: &Fields<'_>) -> Result<Option<Vec<Message>>, Wrong> {
         };
         // What can't be sent is to be known now.
         crate::tools::content::prompt_message(message.to_json(), index + 1)
-            .map_err(|reason| fields.wrong(reason))?;
+            .map_err(|error| fields.wrong(error.to_string()))?;
         Ok(message)
     });
     messages.collect::<Result<_, _>>().map(Some)

@@ -69,10 +69,7 @@ pub fn read(
     let mut schema = schema(meta, "mcp.inputSchema")?.unwrap_or_default();
     lint::complete(&mut schema);
     if matches!(runs_on, RunsOn::Computer(_)) {
-        add_computer(&mut schema).map_err(|reason| Wrong {
-            line: meta.line_of("mcp.inputSchema"),
-            reason,
-        })?;
+        add_computer(&mut schema, meta.line_of("mcp.inputSchema"))?;
     }
     let description = meta
         .text("mcp.description")?
@@ -138,17 +135,20 @@ fn hints(meta: &Fields<'_>) -> Result<rmcp::model::ToolAnnotations, Wrong> {
 }
 
 /// Adds `computerId` to the schema of a tool whose handler runs on a computer.
-fn add_computer(schema: &mut JsonObject) -> Result<(), String> {
+fn add_computer(schema: &mut JsonObject, line: usize) -> Result<(), Wrong> {
+    let wrong = |reason: &str| Wrong {
+        line,
+        reason: reason.to_owned(),
+    };
     let properties = schema
         .entry("properties")
         .or_insert_with(|| json!({}))
         .as_object_mut()
-        .ok_or("`properties` must be a map")?;
+        .ok_or_else(|| wrong("`properties` must be a map"))?;
     if properties.contains_key("computerId") {
-        return Err(
-            "`computerId` is added to the schema of every kind: computer.lua, so leave it out"
-                .to_owned(),
-        );
+        return Err(wrong(
+            "`computerId` is added to the schema of every kind: computer.lua, so leave it out",
+        ));
     }
     properties.shift_insert(
         0,

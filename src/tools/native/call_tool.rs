@@ -7,7 +7,7 @@ use thiserror::Error;
 use super::typed::Native;
 use crate::{
     base::text::one_line,
-    tools::{Context, Found, Refusal, policy::CALL_TOOL},
+    tools::{Context, Found, Refusal, TooDeep, policy::CALL_TOOL},
 };
 
 pub struct CallTool;
@@ -20,8 +20,8 @@ pub struct Arguments {
 
 #[derive(Debug, Error)]
 pub enum CallError {
-    #[error("{0}")]
-    TooDeep(String),
+    #[error(transparent)]
+    TooDeep(#[from] TooDeep),
     #[error("call-tool can't call itself.")]
     Itself,
     #[error("{}.", .refusal.of(.name))]
@@ -40,7 +40,7 @@ impl Native for CallTool {
         context: Context<'_>,
         Arguments { name, arguments }: Arguments,
     ) -> Result<CallToolResult, CallError> {
-        let context = context.deeper().map_err(CallError::TooDeep)?;
+        let context = context.deeper()?;
         if name == CALL_TOOL {
             return Err(CallError::Itself);
         }

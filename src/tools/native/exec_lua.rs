@@ -9,12 +9,13 @@ use thiserror::Error;
 
 use super::typed::Native;
 use crate::{
-    computers::{About, Ask, Cancelled, Computer, ComputerId, Job, Waited},
+    computers::{About, Ask, Cancelled, Computer, ComputerId, Job, TooManyJobs, Waited},
     tools::{
         Context,
         asking::{self, STOP_TIME},
-        choosing::choose,
-        outcome, text,
+        choosing::{ChoiceError, choose},
+        outcome::{self, JobFailed},
+        text,
         wording::name_of,
     },
 };
@@ -41,13 +42,14 @@ enum OnTimeout {
 
 #[derive(Debug, Error)]
 pub enum ExecError {
-    #[error("{0}")]
-    NotAsked(String),
-    /// What the code printed and how it failed.
-    #[error("{0}")]
-    Failed(String),
-    #[error("{shown}\n\nIt was stopped after {ms} ms, as asked.")]
-    Stopped { shown: String, ms: u64 },
+    #[error(transparent)]
+    NotChosen(#[from] ChoiceError),
+    #[error(transparent)]
+    TooManyJobs(#[from] TooManyJobs),
+    #[error(transparent)]
+    Failed(#[from] JobFailed),
+    #[error("{failed}\n\nIt was stopped after {ms} ms, as asked.")]
+    Stopped { failed: JobFailed, ms: u64 },
     #[error(
         "timeout on computer {computer}: the code was to be stopped after {ms} ms, but the computer does not confirm it. \
          Job {job} shows what becomes of it."
@@ -102,9 +104,7 @@ impl Native for ExecLua {
 
 impl Arguments {
     async fn run(self, context: Context<'_>) -> Result<String, ExecError> {
-        let computer = choose(self.computer_id, context.fleet)
-            .await
-            .map_err(ExecError::NotAsked)?;
+        let computer = choose(self.computer_id, context.fleet).await?;
         let mut params = json!({ "code": self.code });
         if self.exclusive {
             params["exclusive"] = json!(true);
@@ -115,11 +115,9 @@ impl Arguments {
             about: About::listed(&self.code, self.exclusive),
         };
         let time = Duration::from_millis(self.timeout_ms);
-        let (job, waited) = asking::ask(context, &computer, ask, time)
-            .await
-            .map_err(ExecError::NotAsked)?;
+        let (job, waited) = asking::ask(context, &computer, ask, time).await?;
         match waited {
-            Waited::Ended => whole(&computer, &job),
+            Waited::Ended => Ok(whole(&computer, &job)?),
             Waited::Running => match self.on_timeout {
                 OnTimeout::Detach => Ok(self.still_running(&computer, &job)),
                 OnTimeout::Cancel => self.cancel(&computer, &job).await,
@@ -160,10 +158,9 @@ impl Arguments {
         let ms = self.timeout_ms;
         match computer.cancel(job, STOP_TIME).await {
             // It may also have come to its own end meanwhile.
-            Cancelled::Ended => whole(computer, job).map_err(|failed| ExecError::Stopped {
-                shown: failed.to_string(),
-                ms,
-            }),
+            Cancelled::Ended => {
+                whole(computer, job).map_err(|failed| ExecError::Stopped { failed, ms })
+            }
             Cancelled::Told | Cancelled::Unreachable => Err(ExecError::StopNotConfirmed {
                 computer: name_of(&computer.facts()),
                 ms,
@@ -176,7 +173,7 @@ impl Arguments {
     async fn not_taken(&self, computer: &Computer, job: &Arc<Job>) -> Result<String, ExecError> {
         let (name, ms) = (name_of(&computer.facts()), self.timeout_ms);
         match computer.cancel(job, STOP_TIME).await {
-            Cancelled::Ended => whole(computer, job),
+            Cancelled::Ended => Ok(whole(computer, job)?),
             Cancelled::Told => Err(ExecError::NotTaken { computer: name, ms }),
             Cancelled::Unreachable => Err(ExecError::NoAnswer { computer: name, ms }),
         }
@@ -184,7 +181,6 @@ impl Arguments {
 }
 
 /// All that came of a job that has ended.
-fn whole(computer: &Computer, job: &Job) -> Result<String, ExecError> {
+fn whole(computer: &Computer, job: &Job) -> Result<String, JobFailed> {
     job.look(|progress| outcome::whole(computer, progress))
-        .map_err(ExecError::Failed)
 }

@@ -54,7 +54,7 @@ impl ProbeComputers {
         };
         let job = match fleet.begin(computer, ask) {
             Ok(job) => job,
-            Err(problem) => return Pong::Error(problem),
+            Err(problem) => return Pong::Error(problem.to_string()),
         };
         match fleet.run(computer, &job, ask, self.time).await {
             Waited::Ended => {}

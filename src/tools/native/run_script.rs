@@ -9,9 +9,9 @@ use thiserror::Error;
 
 use super::typed::Native;
 use crate::tools::{
-    Context,
+    Context, TooDeep,
     content::{shown, tool_result},
-    host::{Code, HostHandler, Rights, values_of},
+    host::{CallError, Code, HostHandler, Rights, Thrown, values_of},
     outcome::end_line,
     text,
 };
@@ -31,15 +31,14 @@ pub struct Arguments {
 #[derive(Debug, Error)]
 pub enum ScriptError {
     /// A script that calls run-script would be none that one can follow.
-    #[error("{0}")]
-    TooDeep(String),
-    /// It did not come to an end.
-    #[error("{0}")]
-    NotEnded(String),
-    #[error("{0}")]
-    Failed(String),
-    #[error("{problem}\n\nOutput before the error:\n{printed}")]
-    FailedWithOutput { problem: String, printed: String },
+    #[error(transparent)]
+    TooDeep(#[from] TooDeep),
+    #[error(transparent)]
+    NotEnded(#[from] CallError),
+    #[error(transparent)]
+    Failed(#[from] Thrown),
+    #[error("{thrown}\n\nOutput before the error:\n{printed}")]
+    FailedWithOutput { thrown: Thrown, printed: String },
 }
 
 impl Native for RunScript {
@@ -57,16 +56,16 @@ impl Native for RunScript {
             chunk: "script".to_owned(),
             method: None,
         };
-        let context = context.deeper().map_err(ScriptError::TooDeep)?;
+        let context = context.deeper()?;
         let time = Duration::from_millis(timeout_ms);
         let run = self
             .host
             .run(context, &code, Rights::OfItsClient, json!([]), time);
-        let mut done = run.await.map_err(ScriptError::NotEnded)?;
+        let mut done = run.await?;
         let printed = std::mem::take(&mut done.printed);
         match values_of(done) {
-            Err(problem) if printed.is_empty() => Err(ScriptError::Failed(problem)),
-            Err(problem) => Err(ScriptError::FailedWithOutput { problem, printed }),
+            Err(thrown) if printed.is_empty() => Err(thrown.into()),
+            Err(thrown) => Err(ScriptError::FailedWithOutput { thrown, printed }),
             Ok(values) if values.is_empty() && printed.is_empty() => Ok(text(
                 "The script ran to its end; it printed nothing and returned nothing.",
             )),

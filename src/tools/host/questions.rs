@@ -1,0 +1,271 @@
+//! What a handler on the host can ask of the bridge: which computers there are, and to run Lua or a tool on them.
+
+use std::time::Duration;
+
+use futures_util::{StreamExt, stream};
+use rmcp::model::JsonObject;
+use serde_json::{Value, json};
+use thiserror::Error;
+use tokio::time::timeout;
+
+use super::protocol::{CallOn, ExecOn, Options, Outcome, Question};
+use crate::{
+    computers::{ComputerId, Presence, Unreachable},
+    tools::{
+        Context, Found, Refusal, TooDeep, ToolFailed,
+        choosing::{ChoiceError, choose},
+        computer::{Couriers, RunError},
+        plain_chunk::Piece,
+    },
+};
+
+/// How long a computer has for what a handler asks of it, when the handler does not say, in milliseconds.
+const DEFAULT_TIMEOUT_MS: f64 = 20_000.0;
+
+/// How many computers are asked at once.
+const AT_ONCE: usize = 32;
+
+/// How many computers one question may be for.
+const MOST_COMPUTERS: usize = 1000;
+
+/// What a handler may do beside computing.
+#[derive(Debug, Clone, Copy, PartialEq, Eq)]
+pub enum Rights {
+    /// It may run Lua on computers, unless the bridge is read-only: a person wrote it.
+    OfItsAuthor,
+    /// It may do what the client may: the client's model wrote it.
+    OfItsClient,
+}
+
+/// Why a question has no answer.
+#[derive(Debug, Error)]
+pub enum QuestionError {
+    /// Nothing may be changed.
+    #[error(
+        "computers.exec is refused: this bridge was started read-only (--read-only), and code may change anything"
+    )]
+    ReadOnly,
+    /// The client may not run Lua either.
+    #[error("computers.exec is refused, as exec-lua is: {}", .0.reason())]
+    ExecRefused(Refusal),
+    /// The client can't run Lua either.
+    #[error("computers.exec is refused: there is no exec-lua")]
+    NoExec,
+    /// The time that each computer is to have, in milliseconds.
+    #[error("options.timeoutMs must be a number from 1 to 600000, not {0}")]
+    Timeout(f64),
+    /// More computers are named than may be.
+    #[error("at most {MOST_COMPUTERS} computers can be asked at once, not {0}")]
+    TooMany(usize),
+    /// No computer can be.
+    #[error(transparent)]
+    Unreachable(#[from] Unreachable),
+}
+
+/// Why one computer of a question has no values.
+#[derive(Debug, Error)]
+enum OneError {
+    #[error("a computer's number is a whole number, such as 12, not {0}")]
+    NoNumber(Value),
+    #[error(transparent)]
+    NotChosen(#[from] ChoiceError),
+    #[error(transparent)]
+    Run(#[from] RunError),
+    #[error(transparent)]
+    TooDeep(#[from] TooDeep),
+    #[error("{}", .refusal.of(.tool))]
+    ToolRefused { tool: String, refusal: Refusal },
+    #[error("there is no tool `{0}`")]
+    NoTool(String),
+    #[error("`{0}` is not about one computer: it takes no computerId")]
+    NotAboutOne(String),
+    #[error("timeout: {tool} did not end on computer {computer} within {ms} ms and was stopped")]
+    TimedOut {
+        tool: String,
+        computer: Value,
+        ms: u128,
+    },
+    #[error(transparent)]
+    Tool(#[from] ToolFailed),
+}
+
+/// Who asks.
+pub struct Asker<'a> {
+    /// What its call has at hand.
+    pub context: Context<'a>,
+    /// What it may do.
+    pub rights: Rights,
+    /// How its Lua gets to computers.
+    pub couriers: &'a Couriers,
+}
+
+impl Asker<'_> {
+    /// Answers.
+    ///
+    /// # Errors
+    /// The question as a whole can't be answered; what goes wrong with one computer is in its outcome.
+    pub async fn answer(&self, question: Question) -> Result<Value, QuestionError> {
+        match question {
+            Question::List => self.list().await,
+            Question::Exec { on, options } => {
+                self.may_exec()?;
+                let time = self.time_of(&options)?;
+                let runs = bounded(on)?.into_iter().map(|on| {
+                    let options = &options;
+                    async move { self.exec(on, options, time).await }
+                });
+                self.outcomes(runs).await
+            }
+            Question::Call { tool, on, options } => {
+                let time = self.time_of(&options)?;
+                let tool = &tool;
+                let runs = bounded(on)?
+                    .into_iter()
+                    .map(|on| async move { self.call(tool, on, time).await });
+                self.outcomes(runs).await
+            }
+        }
+    }
+
+    /// What came of each computer, in the order they were asked.
+    async fn outcomes(
+        &self,
+        runs: impl Iterator<Item = impl Future<Output = Outcome>>,
+    ) -> Result<Value, QuestionError> {
+        let outcomes: Vec<_> = stream::iter(runs).buffered(AT_ONCE).collect().await;
+        let counted = outcomes.into_iter().map(|outcome| {
+            let count = outcome.returns.as_ref().map(Vec::len);
+            let mut outcome = json!(outcome);
+            // Lua does not count what ends in nil.
+            outcome["n"] = json!(count);
+            outcome
+        });
+        Ok(counted.collect())
+    }
+
+    /// Whether this handler may run any Lua on computers.
+    fn may_exec(&self) -> Result<(), QuestionError> {
+        let others = self.context.others;
+        if others.is_read_only() {
+            return Err(QuestionError::ReadOnly);
+        }
+        if self.rights == Rights::OfItsAuthor {
+            return Ok(());
+        }
+        match others.find("exec-lua") {
+            Found::Tool(_) => Ok(()),
+            Found::Refused(refusal) => Err(QuestionError::ExecRefused(refusal)),
+            Found::Nothing => Err(QuestionError::NoExec),
+        }
+    }
+
+    /// How long each computer of a question has.
+    fn time_of(&self, options: &Options) -> Result<Duration, QuestionError> {
+        let asked = options.timeout_ms.unwrap_or(DEFAULT_TIMEOUT_MS);
+        if !(1.0..=600_000.0).contains(&asked) {
+            return Err(QuestionError::Timeout(asked));
+        }
+        Ok(Duration::from_secs_f64(asked / 1000.0))
+    }
+
+    async fn list(&self) -> Result<Value, QuestionError> {
+        let computers = self.context.fleet.computers().await?;
+        let shown = computers.iter().map(|computer| {
+            let facts = computer.facts();
+            let mut fields = json!({
+                "id": computer.id,
+                "linked": matches!(computer.presence(), Presence::Linked(_)),
+            });
+            if let Some(label) = &facts.label {
+                fields["label"] = json!(label);
+            }
+            if let Some(machine) = &facts.machine {
+                fields["kind"] = json!(machine.kind);
+                fields["advanced"] = json!(machine.advanced);
+            }
+            fields
+        });
+        Ok(shown.collect())
+    }
+
+    async fn exec(&self, on: ExecOn, options: &Options, time: Duration) -> Outcome {
+        let run = async {
+            let computer = choose(Some(number_of(&on.id)?), self.context.fleet).await?;
+            let piece = Piece {
+                name: "exec-lua",
+                source: &on.code,
+                method: None,
+                arguments: &options.arguments,
+                exclusive: options.exclusive,
+                is_kept: false,
+            };
+            Ok(self
+                .couriers
+                .run(self.context, &computer, piece, time)
+                .await)
+        };
+        match run.await {
+            Ok(ran) => outcome(on.id, ran.end.map_err(OneError::Run), ran.output),
+            Err(problem) => outcome(on.id, Err(problem), String::new()),
+        }
+    }
+
+    async fn call(&self, tool: &str, on: CallOn, time: Duration) -> Outcome {
+        let call = async {
+            let context = self.context.deeper()?;
+            let found = match context.others.find(tool) {
+                Found::Tool(found) => found,
+                Found::Refused(refusal) => {
+                    return Err(OneError::ToolRefused {
+                        tool: tool.to_owned(),
+                        refusal,
+                    });
+                }
+                Found::Nothing => return Err(OneError::NoTool(tool.to_owned())),
+            };
+            let properties = found.definition().input_schema.get("properties");
+            if properties.is_none_or(|properties| properties.get("computerId").is_none()) {
+                return Err(OneError::NotAboutOne(tool.to_owned()));
+            }
+            let mut arguments = match on.arguments.clone() {
+                Value::Object(fields) => fields,
+                _ => JsonObject::new(),
+            };
+            arguments.insert("computerId".to_owned(), json!(number_of(&on.id)?));
+            match timeout(time, found.value(context, arguments)).await {
+                Ok(value) => Ok(value?),
+                Err(_) => Err(OneError::TimedOut {
+                    tool: tool.to_owned(),
+                    computer: on.id.clone(),
+                    ms: time.as_millis(),
+                }),
+            }
+        };
+        let value = call.await;
+        outcome(on.id, value.map(|value| vec![value]), String::new())
+    }
+}
+
+fn outcome(id: Value, end: Result<Vec<Value>, OneError>, output: String) -> Outcome {
+    let (returns, error) = match end {
+        Ok(values) => (Some(values), None),
+        Err(problem) => (None, Some(problem.to_string())),
+    };
+    Outcome {
+        id,
+        returns,
+        error,
+        output,
+    }
+}
+
+fn number_of(id: &Value) -> Result<ComputerId, OneError> {
+    ComputerId::from_json(id).ok_or_else(|| OneError::NoNumber(id.clone()))
+}
+
+fn bounded<T>(on: Vec<T>) -> Result<Vec<T>, QuestionError> {
+    if on.len() > MOST_COMPUTERS {
+        return Err(QuestionError::TooMany(on.len()));
+    }
+    Ok(on)
+}
