@@ -18,7 +18,7 @@ use crate::{
     base::logging,
     settings::Folders,
     upstream::{
-        manager::{notes, why_disabled},
+        manager::report::{notes, why_disabled},
         names,
         offers::Remembered,
         requests::{self, Request},

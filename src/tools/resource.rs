@@ -10,12 +10,11 @@ use rmcp::{
 use serde_json::{Value, json};
 use thiserror::Error;
 
-pub use super::manifest::Shown;
 use super::{
     client::Client,
     content::{ContentError, resource_contents},
     host::{CallError, Code, HostHandler, Rights, Thrown, values_of},
-    manifest::{ResourceSpec, Text},
+    manifest::{ResourceSpec, Shown, Text},
     tool::Context,
 };
 

@@ -15,10 +15,10 @@ use rmcp::model::{
 
 use super::{
     client::Client,
-    manifest::PromptSpec,
+    manifest::{PromptSpec, Shown},
     policy::{Policy, Verdict},
     prompt::Prompt,
-    resource::{Resource, Shown},
+    resource::Resource,
     source::{Offer, Withheld},
     tool::{Found, Refusal, Tool},
 };

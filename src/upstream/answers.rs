@@ -10,6 +10,7 @@ use rmcp::{
 use serde_json::Value;
 
 use super::{names, server::Trouble};
+use crate::tools::failure;
 
 /// The answer to a tool call. Whatever goes wrong is a result too, one that the model can act on.
 pub fn call(server_id: &str, answer: Result<ServerResult, Trouble>) -> CallToolResult {
@@ -19,14 +20,13 @@ pub fn call(server_id: &str, answer: Result<ServerResult, Trouble>) -> CallToolR
         Ok(ServerResult::EmptyResult(_) | ServerResult::TaskAckResult(_)) => {
             CallToolResult::default()
         }
-        Ok(ServerResult::InputRequiredResult(_)) => failure(
-            "The server wants to ask the user something first, which can't be passed on."
-                .to_owned(),
-        ),
-        Ok(ServerResult::CreateTaskResult(_)) => failure(
-            "The server made a task of the call, which can't be followed from here.".to_owned(),
-        ),
-        Ok(_) => failure("The server's answer is not one to a tool call.".to_owned()),
+        Ok(ServerResult::InputRequiredResult(_)) => {
+            failure("The server wants to ask the user something first, which can't be passed on.")
+        }
+        Ok(ServerResult::CreateTaskResult(_)) => {
+            failure("The server made a task of the call, which can't be followed from here.")
+        }
+        Ok(_) => failure("The server's answer is not one to a tool call."),
         Err(trouble) => failure(trouble.to_string()),
     };
     // Older servers leave it out, and newer clients miss it then.
@@ -122,10 +122,6 @@ fn lenient(result: Value) -> CallToolResult {
 
 fn shortened(value: &Value) -> String {
     value.to_string().chars().take(500).collect()
-}
-
-fn failure(text: String) -> CallToolResult {
-    CallToolResult::error(vec![ContentBlock::text(text)])
 }
 
 #[cfg(test)]

@@ -1,8 +1,6 @@
 //! The servers of one bridge: which there are, what they offer together, and what becomes of both.
 
-mod report;
-
-pub use report::{notes, why_disabled};
+pub mod report;
 
 use std::{
     collections::{BTreeSet, HashMap},
@@ -283,7 +281,7 @@ impl Manager {
             .map(|server| (server.entry.name.clone(), server))
             .collect();
         for entry in look.resolution.in_force(look.trusted) {
-            let disabled = why_disabled(entry, look.trusted);
+            let disabled = report::why_disabled(entry, look.trusted);
             let same = before.get(&entry.name).is_some_and(|server| {
                 let state = server.state();
                 let was_disabled = (state.phase == Phase::Disabled)
@@ -405,7 +403,7 @@ impl Manager {
                 .iter()
                 .map(|server| report::row(server, &listing))
                 .collect(),
-            notes: notes(&servers.resolution, servers.trusted),
+            notes: report::notes(&servers.resolution, servers.trusted),
         }
     }
 

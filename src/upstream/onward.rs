@@ -21,8 +21,9 @@ use super::{
 };
 use crate::tools::{
     Client, Context, Offer, Source, Step, Tool, failure,
+    manifest::Shown,
     prompt::{self, Prompt},
-    resource::{self, Resource, Shown},
+    resource::{self, Resource},
     source::Withheld,
 };
 

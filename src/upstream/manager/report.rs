@@ -53,7 +53,7 @@ pub fn notes(found: &Resolution, trusted: bool) -> Vec<String> {
     notes
 }
 
-pub fn row(server: &Server, listing: &Listing) -> Row {
+pub(super) fn row(server: &Server, listing: &Listing) -> Row {
     let state = server.state();
     let withheld = listing
         .tools

@@ -10,10 +10,10 @@ use mcp_bridge::tools::{
     Client, Context, Offer, Source, Tool,
     host::Workers,
     kit::{Author, Item, Kit},
-    manifest::{self, ResourceSpec},
+    manifest::{self, ResourceSpec, Shown},
     policy::Policy,
     prompt::Prompt,
-    resource::{Resource, Shown},
+    resource::Resource,
     source::Withheld,
 };
 use rmcp::{
