@@ -163,24 +163,32 @@ mod tests {
         offer
     }
 
-    /// The tools that are written in Rust.
-    fn natives() -> Vec<Arc<dyn Tool>> {
+    /// The entries of tools that are written in Rust: the handler's name, and the tool's.
+    fn native_entries() -> BTreeSet<(String, String)> {
         let manifests = SETS.dirs().map(|folder| {
             let file = folder.get_file(folder.path().join(manifest::FILE));
             let text = file.unwrap().contents_utf8().unwrap();
             manifest::read(text, Path::new(""), true).unwrap()
         });
-        let names: BTreeSet<_> = manifests
+        manifests
             .flat_map(|manifest| manifest.entries)
             .filter_map(|entry| match entry.what {
-                What::Tool(tool) if matches!(tool.runs_on, RunsOn::Bridge(_)) => {
-                    Some(tool.definition.name)
-                }
-                _ => None,
+                What::Tool(tool) => match tool.runs_on {
+                    RunsOn::Bridge(handler) => Some((handler, tool.definition.name.to_string())),
+                    RunsOn::Host(_) | RunsOn::Computer(_) => None,
+                },
+                What::Prompt(_) | What::Resource(_) => None,
             })
-            .collect();
+            .collect()
+    }
+
+    fn natives() -> Vec<Arc<dyn Tool>> {
+        let entries = native_entries();
         let mut tools = own().tools;
-        tools.retain(|tool| names.contains(&tool.definition().name));
+        tools.retain(|tool| {
+            let name = &tool.definition().name;
+            entries.iter().any(|(_, tool)| tool == name)
+        });
         tools
     }
 
@@ -226,6 +234,14 @@ mod tests {
             embedded, there,
             "a set was added or removed: touch src/tools/builtin.rs"
         );
+    }
+
+    #[test]
+    fn every_native_handler_stands_behind_an_entry() {
+        let handlers = native::all(&Kit::default().host, Duration::from_secs(2));
+        let handlers: BTreeSet<_> = handlers.into_keys().map(str::to_owned).collect();
+        let entries: BTreeSet<_> = native_entries().into_iter().map(|(one, _)| one).collect();
+        assert_eq!(handlers, entries);
     }
 
     #[test]

@@ -19,7 +19,7 @@ pub struct Arguments {
 }
 
 #[derive(Debug, Error)]
-pub enum CallError {
+pub enum CallToolError {
     #[error(transparent)]
     TooDeep(#[from] TooDeep),
     #[error("call-tool can't call itself.")]
@@ -33,22 +33,22 @@ pub enum CallError {
 impl Native for CallTool {
     const NAME: &'static str = CALL_TOOL;
     type Arguments = Arguments;
-    type Error = CallError;
+    type Error = CallToolError;
 
     async fn run(
         &self,
         context: Context<'_>,
         Arguments { name, arguments }: Arguments,
-    ) -> Result<CallToolResult, CallError> {
+    ) -> Result<CallToolResult, CallToolError> {
         let context = context.deeper()?;
         if name == CALL_TOOL {
-            return Err(CallError::Itself);
+            return Err(CallToolError::Itself);
         }
         context.others.wait().await;
         match context.others.find(&name) {
             Found::Tool(tool) => Ok(tool.call(context, arguments.unwrap_or_default()).await),
-            Found::Refused(refusal) => Err(CallError::Refused { name, refusal }),
-            Found::Nothing => Err(CallError::Unknown(name)),
+            Found::Refused(refusal) => Err(CallToolError::Refused { name, refusal }),
+            Found::Nothing => Err(CallToolError::Unknown(name)),
         }
     }
 }

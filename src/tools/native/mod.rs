@@ -1,4 +1,4 @@
-//! The tools that are written in Rust, since they need the bridge itself: one file for each, and a line in [`all`]. What
+//! The tools that are written in Rust, since they need the bridge itself: one file for each, which is named here twice. What
 //! clients are shown of them, and the bounds and defaults of their arguments, stand in the manifests of `lua/tools/`.
 
 mod call_tool;
@@ -15,28 +15,19 @@ mod typed;
 use std::{sync::Arc, time::Duration};
 
 use super::{entry::Natives, host::HostHandler};
-use call_tool::CallTool;
-use cancel_job::CancelJob;
-use exec_lua::ExecLua;
-use find_tools::FindTools;
-use get_job::GetJob;
-use list_computers::ListComputers;
-use list_jobs::ListJobs;
-use probe_computers::ProbeComputers;
-use run_script::RunScript;
 use typed::named;
 
 /// All of them. Scripts run in `host`, and a computer has `probe_time` to answer a probe.
 pub fn all(host: &Arc<HostHandler>, probe_time: Duration) -> Natives {
     Natives::from([
-        named(CallTool),
-        named(CancelJob),
-        named(ExecLua),
-        named(FindTools),
-        named(GetJob),
-        named(ListComputers),
-        named(ListJobs),
-        named(ProbeComputers { time: probe_time }),
-        named(RunScript { host: host.clone() }),
+        named(call_tool::CallTool),
+        named(cancel_job::CancelJob),
+        named(exec_lua::ExecLua),
+        named(find_tools::FindTools),
+        named(get_job::GetJob),
+        named(list_computers::ListComputers),
+        named(list_jobs::ListJobs),
+        named(probe_computers::ProbeComputers { time: probe_time }),
+        named(run_script::RunScript { host: host.clone() }),
     ])
 }
