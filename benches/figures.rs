@@ -78,6 +78,20 @@ fn start_up() -> Result<()> {
         &format!("{} spawn of cat to its line", time(floor.median())),
         &format!("{:.1}", ours.median() / floor.median()),
     );
+    let closed_to_end = |command: fn() -> Command, line: &str| -> Result<f64> {
+        let mut process = Process::start(command())?;
+        process.send(line)?;
+        process.line()?;
+        process.leave()
+    };
+    let ours = sample(SPAWNS, || closed_to_end(bridge, &initialize()))?;
+    let floor = sample(SPAWNS, || closed_to_end(|| itself("--as-cat"), "x"))?;
+    print(
+        "end of input to end of process",
+        &format!("{} median", time(ours.median())),
+        &format!("{} the end of cat", time(floor.median())),
+        &format!("{:.1}", ours.median() / floor.median()),
+    );
     let mut process = Process::start(bridge())?;
     process.open()?;
     let idle = resident(process.child.id())?;
@@ -363,7 +377,8 @@ async fn as_rmcp_echo() -> Result<()> {
 /// A child that is spoken to in lines.
 struct Process {
     child: Child,
-    input: ChildStdin,
+    /// `None` once it is closed.
+    input: Option<ChildStdin>,
     output: BufReader<ChildStdout>,
 }
 
@@ -373,7 +388,7 @@ impl Process {
             .stdin(Stdio::piped())
             .stdout(Stdio::piped())
             .spawn()?;
-        let input = child.stdin.take().ok_or("no stdin")?;
+        let input = Some(child.stdin.take().ok_or("no stdin")?);
         let output = BufReader::new(child.stdout.take().ok_or("no stdout")?);
         Ok(Self {
             child,
@@ -383,8 +398,17 @@ impl Process {
     }
 
     fn send(&mut self, line: &str) -> Result<()> {
-        self.input.write_all(format!("{line}\n").as_bytes())?;
+        let input = self.input.as_mut().ok_or("stdin is closed")?;
+        input.write_all(format!("{line}\n").as_bytes())?;
         Ok(())
+    }
+
+    /// How long it takes to end once its input does, in seconds.
+    fn leave(mut self) -> Result<f64> {
+        let start = Instant::now();
+        self.input = None;
+        self.child.wait()?;
+        Ok(start.elapsed().as_secs_f64())
     }
 
     /// How long it takes to answer this line, in seconds.
@@ -432,7 +456,8 @@ impl Process {
     fn pipelined(&mut self) -> Result<f64> {
         let (room, take) = mpsc::sync_channel::<()>(IN_FLIGHT);
         let start = Instant::now();
-        let (input, output) = (&mut self.input, &mut self.output);
+        let input = self.input.as_mut().ok_or("stdin is closed")?;
+        let output = &mut self.output;
         std::thread::scope(|scope| -> Result<()> {
             let writer = scope.spawn(move || -> std::io::Result<()> {
                 for id in 0..CALLS {

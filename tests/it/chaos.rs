@@ -9,8 +9,11 @@ use std::{
 
 use crate::common::{
     bridge::Bridge,
+    is,
+    pace::in_time,
+    port::Port,
     proxy::{Fate, Proxy, Way},
-    soon,
+    rounds, soon, until,
 };
 use mcp_bridge::{
     link::agent,
@@ -135,11 +138,7 @@ async fn a_link_cut_at_any_step_neither_repeats_nor_loses_a_request() {
                 json!({"computerId": id, "code": marking("m"), "timeoutMs": 10_000}),
             )
             .await;
-        assert!(
-            start.elapsed() < Duration::from_secs(10) + GRACE,
-            "{moment}: {:?}",
-            start.elapsed()
-        );
+        in_time(moment, start.elapsed(), Duration::from_secs(10) + GRACE).await;
         assert!(!answer.is_error, "{moment}: {}", answer.text);
         assert_eq!(answer.text, "begun\ndone\n\"m\"", "{moment}");
         assert_eq!(marks(&computer).get("m"), Some(&1), "{moment}");
@@ -197,7 +196,6 @@ impl Seeded {
 }
 
 const COMPUTERS: u64 = 10;
-const RUNS_EACH: u64 = 50;
 const TIMEOUT_MS: u64 = 6_000;
 
 #[tokio::test(flavor = "multi_thread", worker_threads = 2)]
@@ -222,9 +220,10 @@ async fn five_hundred_seeded_runs_with_lost_frames_and_cut_links_run_at_most_onc
     for id in 0..COMPUTERS {
         bridge.computer(id, |_| true).await;
     }
+    let runs_each = u64::from(rounds(50));
     let mut answered = 0;
     let mut well = 0;
-    for run in 0..RUNS_EACH {
+    for run in 0..runs_each {
         let start = Instant::now();
         let mut calls = Vec::new();
         for id in 0..COMPUTERS {
@@ -241,11 +240,8 @@ async fn five_hundred_seeded_runs_with_lost_frames_and_cut_links_run_at_most_onc
         }
         for (id, call) in calls {
             let answer = bridge.answer(call).await;
-            assert!(
-                start.elapsed() < Duration::from_millis(TIMEOUT_MS) + GRACE,
-                "{:?}",
-                start.elapsed()
-            );
+            let deadline = Duration::from_millis(TIMEOUT_MS);
+            in_time("an answer", start.elapsed(), deadline + GRACE).await;
             answered += 1;
             if !answer.is_error && answer.text == format!("begun\ndone\n\"r{run}\"") {
                 well += 1;
@@ -262,7 +258,7 @@ async fn five_hundred_seeded_runs_with_lost_frames_and_cut_links_run_at_most_onc
             assert_eq!(count, 1, "computer {id} ran {mark} {count} times");
         }
     }
-    assert_eq!(answered, COMPUTERS * RUNS_EACH);
+    assert_eq!(answered, COMPUTERS * runs_each);
     assert!(
         well * 100 >= answered * 95,
         "only {well} of {answered} calls came through"
@@ -288,19 +284,11 @@ async fn bridge_on(port: SocketAddr) -> Bridge {
     bridge
 }
 
-/// An address that nobody listens on.
-async fn free_port() -> SocketAddr {
-    tokio::net::TcpListener::bind("127.0.0.1:0")
-        .await
-        .unwrap()
-        .local_addr()
-        .unwrap()
-}
-
 #[tokio::test]
 async fn a_bridge_killed_at_any_step_ran_what_it_asked_at_most_once() {
     for (moment, way, kind, fate) in CUTS {
-        let port = free_port().await;
+        let reserved = Port::reserve();
+        let port = reserved.address();
         let (reached, at_moment) = tokio::sync::oneshot::channel();
         let mut reached = Some(reached);
         let proxy = Proxy::start(port, move |seen_way, frame| {
@@ -347,7 +335,8 @@ async fn a_bridge_killed_at_any_step_ran_what_it_asked_at_most_once() {
 
 #[tokio::test]
 async fn a_bridge_that_is_killed_leaves_its_jobs_to_the_next_one() {
-    let port = free_port().await;
+    let reserved = Port::reserve();
+    let port = reserved.address();
     let computer = computer(7, port);
     let mut first = bridge_on(port).await;
     first.linked(7).await;
@@ -381,10 +370,9 @@ async fn a_bridge_that_is_killed_leaves_its_jobs_to_the_next_one() {
             json!({"computerId": 7, "code": marking("short"), "timeoutMs": 60_000}),
         )
         .await;
-    soon("both jobs begin", async {
-        while marks(&computer).len() < 2 {
-            tokio::time::sleep(Duration::from_millis(10)).await;
-        }
+    until("both jobs begin", async || {
+        let begun = marks(&computer).len();
+        is(begun == 2, begun)
     })
     .await;
     first.kill().await;

@@ -4,16 +4,10 @@
 //!
 //! What they need to be installed is in `tests/it/common/registries.rs`.
 
-use std::{
-    fmt::Write as _,
-    net::{Ipv4Addr, TcpListener},
-    path::Path,
-    process::{self, Stdio},
-    sync::atomic::{AtomicU16, Ordering},
-    time::Duration,
-};
+use std::{fmt::Write as _, net::Ipv4Addr, path::Path, process::Stdio, time::Duration};
 
 use crate::common::{
+    port::Port,
     registries::{NodeClients, node_clients, python_with_sdk, sources},
     served::Served,
 };
@@ -293,7 +287,8 @@ async fn inspect(era: &'static str) {
     );
 
     // With one. Every call has a bridge of its own, so the computer links anew each time.
-    let _computer = computer(&format!("ws://127.0.0.1:{}", inspector.link_port), 20.0);
+    let port = inspector.link_port.as_ref().unwrap().address();
+    let _computer = computer(&format!("ws://{port}"), 20.0);
     let code = r#"print("hi") return 6 * 7"#;
     // A job belongs to the bridge that is gone after the command, so there is none to show or to stop.
     let no_job = json!({"jobId": "none"});
@@ -399,8 +394,8 @@ struct Inspector {
     era: &'static str,
     /// Its home, its configuration, and the folders of its bridges.
     folder: TempDir,
-    /// Where computers link to the bridges of the server `linked`. Those of `bridge` take any free port.
-    link_port: u16,
+    /// Where computers link to the bridges of the server `linked`, if it has one. Those of `bridge` take any free port.
+    link_port: Option<Port>,
 }
 
 /// What came of one command.
@@ -424,14 +419,14 @@ impl Inspector {
             clients: node_clients().await,
             era,
             folder,
-            link_port: 0,
+            link_port: None,
         }
     }
 
     async fn new(era: &'static str) -> Self {
         let clients = node_clients().await;
         let folder = tempfile::tempdir().unwrap();
-        let link_port = free_port();
+        let reserved = Port::reserve();
         let environment = |port| Value::from_iter(settings(folder.path(), port));
         let linked = [
             sources().join("linked-bridge.mjs"),
@@ -440,7 +435,7 @@ impl Inspector {
         ];
         let servers = json!({"mcpServers": {
             "bridge": {"command": BRIDGE, "env": environment(0)},
-            "linked": {"command": clients.node, "args": linked, "env": environment(link_port)},
+            "linked": {"command": clients.node, "args": linked, "env": environment(reserved.number())},
         }});
         fs::write(folder.path().join("mcp.json"), servers.to_string())
             .await
@@ -449,7 +444,7 @@ impl Inspector {
             clients,
             era,
             folder,
-            link_port,
+            link_port: Some(reserved),
         }
     }
 
@@ -534,18 +529,5 @@ impl Inspected {
         text.as_str()
             .unwrap_or_else(|| panic!("no text: {self:?}"))
             .to_owned()
-    }
-}
-
-/// A port that nobody listens on now. It is below those that a system hands out to whoever wants any free one, so that
-/// no other test can get it while no bridge of ours holds it.
-fn free_port() -> u16 {
-    static TRIED: AtomicU16 = AtomicU16::new(0);
-    let first = (process::id() % 1_000) as u16 * 10;
-    loop {
-        let port = 20_000 + (first + TRIED.fetch_add(1, Ordering::Relaxed)) % 10_000;
-        if TcpListener::bind((Ipv4Addr::LOCALHOST, port)).is_ok() {
-            return port;
-        }
     }
 }

@@ -99,6 +99,7 @@ async fn change_when_asked(state: PathBuf, tools: Tools) {
                 ),
             );
         }
+        // A file tells nobody when it grows.
         tokio::time::sleep(Duration::from_millis(20)).await;
     }
 }

@@ -19,6 +19,7 @@ mod http_sessions;
 mod install;
 mod jobs;
 mod link;
+mod load;
 mod long_jobs;
 mod papers;
 mod properties;

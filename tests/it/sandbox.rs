@@ -297,12 +297,11 @@ async fn a_worker_ends_with_its_bridge_even_if_that_is_killed() {
     let workers = children(bridge.pid());
     assert!(!workers.is_empty());
     bridge.kill().await;
-    let gone = async {
-        while workers.iter().any(|pid| is_alive(*pid)) {
-            tokio::time::sleep(Duration::from_millis(5)).await;
-        }
-    };
-    crate::common::soon("the workers end", gone).await;
+    crate::common::until("the workers end", async || {
+        let alive = workers.iter().filter(|pid| is_alive(**pid)).count();
+        crate::common::is(alive == 0, alive)
+    })
+    .await;
 }
 
 /// The processes that a process started.

@@ -1,12 +1,11 @@
 //! Bad MCP servers behind the bridge: those that die, keep silent, flood or print rubbish. They are
 //! `tests/upstream/server.py`, as bad as each test needs it.
 
-use std::{fs, time::Duration};
+use std::fs;
 
 use crate::common::{
     bridge::Bridge,
-    servers::{Place, listed, server, status, upstream_tools, with},
-    soon,
+    servers::{Place, list, listed, server, status, upstream_tools, with},
 };
 use serde_json::{Value, json};
 
@@ -119,12 +118,7 @@ async fn a_server_that_stopped_working_loses_its_tools_and_a_call_says_why() {
             .await
             .contains(&"test__echo".to_owned())
     );
-    soon("its tools are gone", async {
-        while !upstream_tools(&mut bridge).await.is_empty() {
-            tokio::time::sleep(Duration::from_millis(20)).await;
-        }
-    })
-    .await;
+    list(&mut bridge, "its tools are gone", <[_]>::is_empty).await;
     let answer = bridge.call("test__echo", json!({"text": "x"})).await;
     assert!(
         answer.is_error && answer.text.contains("broken now"),

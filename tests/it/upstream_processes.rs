@@ -1,20 +1,15 @@
 //! Nothing is left of a managed server, whatever ends it or the bridge: no process of its group, and on Linux none that
 //! left the group either.
 
-use std::{
-    process::Command,
-    time::{Duration, Instant},
-};
+use std::process::Command;
 
 use crate::common::{
     bridge::Bridge,
+    is,
     servers::{Place, file, listed, status},
-    soon,
+    soon, until,
 };
 use serde_json::json;
-
-/// How long the last process of a server that ignores everything may take to end: it is asked first.
-const TO_END: Duration = Duration::from_secs(5);
 
 /// The processes that run, each with its group; zombies left out.
 fn processes() -> Vec<(u32, u32)> {
@@ -39,18 +34,11 @@ fn left(groups: &[u32], pids: &[u32]) -> Vec<(u32, u32)> {
 }
 
 async fn nothing_is_left(what: &str, groups: &[u32], pids: &[u32]) {
-    let start = Instant::now();
-    loop {
+    until(&format!("nothing is left after {what}"), async || {
         let left = left(groups, pids);
-        if left.is_empty() {
-            return;
-        }
-        assert!(
-            start.elapsed() < TO_END,
-            "after {what} there are still {left:?}"
-        );
-        tokio::time::sleep(Duration::from_millis(20)).await;
-    }
+        is(left.is_empty(), format!("{left:?}"))
+    })
+    .await;
 }
 
 /// The process groups of the servers that run, as the bridge tells.

@@ -103,11 +103,8 @@ async fn real_servers_are_used_by_a_real_client_through_the_bridge() {
 #[tokio::test]
 async fn a_real_server_is_used_over_http() {
     let programs = programs().await;
-    let port = std::net::TcpListener::bind("127.0.0.1:0")
-        .unwrap()
-        .local_addr()
-        .unwrap()
-        .port();
+    let reserved = crate::common::port::Port::reserve();
+    let port = reserved.number();
     let mut server = Command::new("node")
         .arg(programs.script("server-everything"))
         .arg("streamableHttp")

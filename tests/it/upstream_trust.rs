@@ -209,12 +209,7 @@ async fn a_hostile_project_folder_starts_nothing_until_the_user_allows_it_as_it_
         &servers(json!({"evil": place.server("good", &["STARTS", "HEARD"])})),
     );
     status(&mut bridge, |state| state.contains("evil: disabled")).await;
-    soon("its tools are gone", async {
-        while !upstream_tools(&mut bridge).await.is_empty() {
-            tokio::time::sleep(std::time::Duration::from_millis(20)).await;
-        }
-    })
-    .await;
+    list(&mut bridge, "its tools are gone", <[_]>::is_empty).await;
     assert_eq!(place.lines("starts").len(), 1);
     bridge.leave().await;
 }

@@ -13,9 +13,10 @@ use tokio::{
     io::{AsyncBufReadExt, AsyncReadExt, AsyncWriteExt, BufReader},
     process::{Child, ChildStderr, ChildStdin, Command},
     sync::mpsc,
+    time::timeout,
 };
 
-use super::soon;
+use super::{pace::in_time, soon, until};
 
 /// A bridge process. When it is dropped, all it wrote to standard output is checked to be JSON-RPC.
 pub struct Bridge {
@@ -205,13 +206,15 @@ impl Bridge {
     /// Waits for the answer of a call that takes long even when all is well.
     pub async fn slow_answer(&mut self, id: u64) -> ToolAnswer {
         let start = Instant::now();
-        // Pings show that the bridge is there, and each wait is short.
-        while !self.kept.iter().any(|message| message["id"] == id) {
-            self.request("ping", json!({})).await;
-            tokio::time::sleep(std::time::Duration::from_millis(20)).await;
+        let id = json!(id);
+        loop {
+            match timeout(Duration::from_secs(1), self.reply(&id)).await {
+                Ok(reply) => return ToolAnswer::of(&reply),
+                // That the bridge is there is shown by pings.
+                Err(_) => drop(self.request("ping", json!({})).await),
+            }
             assert!(start.elapsed() < super::PATIENCE * 10, "no answer to {id}");
         }
-        self.answer(id).await
     }
 
     /// Calls a tool.
@@ -249,8 +252,7 @@ impl Bridge {
 
     /// What the registry knows of one computer, once it `fits`.
     pub async fn computer(&mut self, id: u64, fits: impl Fn(&Value) -> bool) -> Value {
-        let start = Instant::now();
-        loop {
+        until(&format!("computer {id} is as expected"), async || {
             let answer = self.call("list-computers", json!({})).await;
             let computers = answer.structured.unwrap()["computers"].take();
             let found = computers
@@ -258,16 +260,10 @@ impl Bridge {
                 .unwrap()
                 .iter()
                 .find(|computer| computer["computerId"] == id);
-            if let Some(computer) = found.filter(|computer| fits(computer)) {
-                return computer.clone();
-            }
-            assert!(
-                start.elapsed() < super::PATIENCE,
-                "computer {id} is not as expected: {computers}"
-            );
-            // Nothing tells of changes yet, so the list is asked again at a gentle pace.
-            tokio::time::sleep(Duration::from_millis(10)).await;
-        }
+            let found = found.filter(|computer| fits(computer)).cloned();
+            found.ok_or(computers)
+        })
+        .await
     }
 
     /// Waits until this computer is linked.
@@ -296,12 +292,9 @@ impl Bridge {
         let start = Instant::now();
         self.close_input();
         let status = self.ended().await;
+        let took = start.elapsed();
         assert!(status.success(), "{status}");
-        assert!(
-            start.elapsed() < Duration::from_secs(1),
-            "it took {:?} to leave",
-            start.elapsed()
-        );
+        in_time("to leave", took, Duration::from_secs(1)).await;
     }
 
     /// All of standard error, once the process has ended.
@@ -312,6 +305,15 @@ impl Bridge {
             .await
             .unwrap();
         text
+    }
+
+    /// Checks all of standard output so far, as is done in the end, and forgets it.
+    pub fn check_printed(&mut self) {
+        for line in self.printed.lock().unwrap().drain(..) {
+            let message: Value =
+                serde_json::from_str(&line).unwrap_or_else(|_| panic!("no JSON on stdout: {line}"));
+            assert_eq!(message["jsonrpc"], "2.0", "no JSON-RPC on stdout: {line}");
+        }
     }
 
     /// All lines of standard output so far.
@@ -325,10 +327,6 @@ impl Drop for Bridge {
         if std::thread::panicking() {
             return;
         }
-        for line in self.printed() {
-            let message: Value =
-                serde_json::from_str(&line).unwrap_or_else(|_| panic!("no JSON on stdout: {line}"));
-            assert_eq!(message["jsonrpc"], "2.0", "no JSON-RPC on stdout: {line}");
-        }
+        self.check_printed();
     }
 }

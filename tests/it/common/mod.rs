@@ -2,13 +2,15 @@
 
 pub mod bridge;
 pub mod computer;
+pub mod pace;
+pub mod port;
 pub mod proxy;
 pub mod registries;
 pub mod served;
 pub mod servers;
 pub mod tools;
 
-use std::{future::Future, net::SocketAddr, time::Duration};
+use std::{env, fmt::Display, future::Future, net::SocketAddr, time::Duration};
 
 use serde_json::Value;
 use tokio::{
@@ -25,6 +27,36 @@ pub async fn soon<T>(what: &str, future: impl Future<Output = T>) -> T {
         Ok(value) => value,
         Err(_) => panic!("it took over {PATIENCE:?}: {what}"),
     }
+}
+
+/// So many rounds, cases or seconds, or that number times `MCP_BRIDGE_TEST_TIMES`: `.ci/long` runs longer what finds
+/// more the longer it runs.
+pub fn rounds(with_every_change: u32) -> u32 {
+    let times = env::var("MCP_BRIDGE_TEST_TIMES");
+    with_every_change * times.map_or(1, |times| times.parse().expect("a whole number"))
+}
+
+/// How often something is looked at that tells nobody when it changes.
+const PACE: Duration = Duration::from_millis(10);
+
+/// Waits for what tells nobody when it comes, such as a file, or an answer that changes: looks until it is there, and
+/// fails the test by the name of `what`, with what was seen last, when it does not come.
+pub async fn until<T, E: Display>(what: &str, mut look: impl AsyncFnMut() -> Result<T, E>) -> T {
+    let start = tokio::time::Instant::now();
+    loop {
+        match look().await {
+            Ok(found) => return found,
+            Err(seen) if start.elapsed() > PATIENCE => {
+                panic!("it took over {PATIENCE:?}: {what}: {seen}")
+            }
+            Err(_) => tokio::time::sleep(PACE).await,
+        }
+    }
+}
+
+/// What `look` of [`until`] says: whether it is as it should be, and else what was seen.
+pub fn is<E>(so: bool, seen: E) -> Result<(), E> {
+    if so { Ok(()) } else { Err(seen) }
 }
 
 /// A plain HTTP request, and the whole answer.

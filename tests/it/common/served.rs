@@ -3,7 +3,6 @@
 use std::{
     net::{Ipv4Addr, SocketAddr},
     process::{ExitStatus, Stdio},
-    time::Duration,
 };
 
 use axum::{
@@ -26,7 +25,7 @@ use tokio::{
     task::JoinHandle,
 };
 
-use super::{bridge::ToolAnswer, soon};
+use super::{bridge::ToolAnswer, is, soon, until};
 
 /// A bridge that serves MCP over HTTP.
 pub struct Served {
@@ -253,17 +252,12 @@ impl Client {
 
     /// Waits until this computer is linked.
     pub async fn linked(&mut self, id: u64) {
-        soon("the computer links", async {
-            loop {
-                let listed = self.call("list-computers", json!({})).await;
-                let computers = listed.structured.unwrap()["computers"].take();
-                let mut computers = computers.as_array().unwrap().iter();
-                if computers.any(|one| one["computerId"] == id && one["linked"] == true) {
-                    return;
-                }
-                // Nothing tells of changes yet, so it is asked again at a gentle pace.
-                tokio::time::sleep(Duration::from_millis(10)).await;
-            }
+        until(&format!("computer {id} links"), async || {
+            let listed = self.call("list-computers", json!({})).await;
+            let computers = listed.structured.unwrap()["computers"].take();
+            let mut each = computers.as_array().unwrap().iter();
+            let linked = each.any(|one| one["computerId"] == id && one["linked"] == true);
+            is(linked, computers)
         })
         .await;
     }

@@ -4,13 +4,12 @@ use std::{
     fs,
     path::{Path, PathBuf},
     process::{Command, Output},
-    time::Duration,
 };
 
 use serde_json::{Value, json};
 use tempfile::TempDir;
 
-use super::{PATIENCE, bridge::Bridge, soon};
+use super::{bridge::Bridge, is, until};
 
 /// Python, which runs the servers of the tests.
 pub const PYTHON: &str = if cfg!(windows) { "python" } else { "python3" };
@@ -148,13 +147,12 @@ pub async fn list(
     what: &str,
     fits: impl Fn(&[String]) -> bool,
 ) -> Vec<String> {
-    soon(what, async {
-        loop {
-            let tools = upstream_tools(bridge).await;
-            if fits(&tools) {
-                return tools;
-            }
-            tokio::time::sleep(Duration::from_millis(20)).await;
+    until(what, async || {
+        let tools = upstream_tools(bridge).await;
+        if fits(&tools) {
+            Ok(tools)
+        } else {
+            Err(tools.join(", "))
         }
     })
     .await
@@ -162,23 +160,18 @@ pub async fn list(
 
 /// Waits until the state of the servers, in words, is as it should be.
 pub async fn status(bridge: &mut Bridge, fits: impl Fn(&str) -> bool) -> String {
-    let start = std::time::Instant::now();
-    loop {
-        let text = bridge.call("upstream-status", json!({})).await.text;
-        if fits(&text) {
-            return text;
-        }
-        assert!(start.elapsed() < PATIENCE, "the state stays: {text}");
-        tokio::time::sleep(Duration::from_millis(20)).await;
-    }
+    until(
+        "the servers are in the state that is waited for",
+        async || {
+            let text = bridge.call("upstream-status", json!({})).await.text;
+            if fits(&text) { Ok(text) } else { Err(text) }
+        },
+    )
+    .await
 }
 
 /// Waits until a file is there.
 pub async fn file(path: &Path) {
-    soon(&format!("{} is there", path.display()), async {
-        while !path.exists() {
-            tokio::time::sleep(Duration::from_millis(10)).await;
-        }
-    })
-    .await;
+    let what = format!("{} is there", path.display());
+    until(&what, async || is(path.exists(), "it is not")).await;
 }

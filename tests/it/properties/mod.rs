@@ -13,10 +13,12 @@ mod strings;
 
 use proptest::test_runner::Config;
 
-/// How many cases each property is tried with. What fails is printed, and is to become a seed or a test of its own.
+use crate::common::rounds;
+
+/// How many cases each property is tried with, in a run of everyday length. What fails is printed, and is to become a seed or a test of its own.
 fn cases() -> Config {
     Config {
         failure_persistence: None,
-        ..Config::with_cases(512)
+        ..Config::with_cases(rounds(512))
     }
 }
