@@ -1,4 +1,4 @@
-//! This bridge as a guest: the computers of another bridge, over one WebSocket to its link port.
+//! This bridge as a guest: the computers of another bridge, over one line to it.
 //!
 //! To the rest of the program they are computers like those linked to this process: each has a [`Link`], whose frames
 //! go to the owner, and what the owner passes on comes to the same [`Computer`]s and jobs. So a call lives through any
@@ -6,86 +6,29 @@
 
 use std::{
     collections::HashMap,
-    io,
     sync::Arc,
     time::{Duration, SystemTime},
 };
 
-use futures_util::{
-    SinkExt, StreamExt,
-    stream::{SplitSink, SplitStream},
-};
-use thiserror::Error;
-use tokio::{
-    net::TcpStream,
-    time::{Instant, timeout, timeout_at},
-};
-use tokio_tungstenite::{
-    WebSocketStream, client_async_with_config,
-    tungstenite::{
-        self, Message as Frame, client::IntoClientRequest, http::header::SEC_WEBSOCKET_PROTOCOL,
-        protocol::WebSocketConfig,
-    },
-};
+use futures_util::{SinkExt, StreamExt};
+use tokio::time::{Instant, timeout, timeout_at};
 
 use super::{
-    DEAD_AFTER, GREETING_TIME, MAX_MESSAGE, PROTOCOL, SUBPROTOCOL,
-    holder::{self, Unknown},
-    message::{self, Envelope, FromGuest, FromOwner, Introduction, Message, Owner},
-    owner_line::{OwnerLine, ToSend},
+    DEAD_AFTER, PROTOCOL,
+    carrier::NotJoined,
+    channel::{Channel, ChannelBroken, MessageSink, MessageStream},
+    message::{self, Envelope, FromGuest, FromOwner, Introduction, Message},
+    owner_line::{OwnerLine, ToOwner, ToSend},
     secret::{self, Nonces, Secret, Side},
 };
 use crate::{
-    computers::{
-        computer::{Computer, Facts},
-        link::Link,
-        registry::Registry,
-    },
-    settings::LinkConfig,
+    computers::{Computer, ComputerKey, Owner, link::Link, registry::Registry},
     wire::{
         ending::{Ending, SEND_TIME},
-        frame::{self, AgentFrame, ComputerId},
+        frame::{self, AgentFrame},
         outgoing,
     },
 };
-
-type Socket = WebSocketStream<TcpStream>;
-
-/// Why this bridge is not the holder's guest. Each says what holds the port, and what to do.
-#[derive(Debug, Error)]
-pub enum NotJoined {
-    /// The holder is gone: the port may be free.
-    #[error("the program that held it has just ended")]
-    Gone,
-    /// It takes connections, but says nothing.
-    #[error("{}", holder::frozen(.0.as_ref()))]
-    Silent(Option<Owner>),
-    /// It is no mcp-bridge.
-    #[error(
-        "another program, no mcp-bridge, listens there. Stop that program, or set CC_LINK_PORT to another port and give \
-         the agents the new one"
-    )]
-    Stranger,
-    /// It is an mcp-bridge that can't share.
-    #[error(
-        "mcp-bridge {theirs} holds it, which can't share it with this version, {ours}. Update the older of the two, and \
-         start their clients again",
-        ours = env!("CARGO_PKG_VERSION")
-    )]
-    Incompatible {
-        /// Its version.
-        theirs: String,
-    },
-    /// It is an mcp-bridge that keeps another secret.
-    #[error(
-        "an mcp-bridge of another user holds it, or one with another state folder. Bridges share a port only with those \
-         of the same user: set CC_LINK_PORT to a port of your own and give your agents that one, or stop the other bridge"
-    )]
-    OtherUser,
-    /// The connection broke in the middle, or the holder said something unexpected.
-    #[error("an mcp-bridge holds it, but the link to it failed: {0}")]
-    Broken(String),
-}
 
 /// Why a guest's link ended.
 #[derive(Debug)]
@@ -97,62 +40,19 @@ pub enum Ended {
 }
 
 /// A guest's link that stands.
-pub struct Joined {
+pub struct GuestEnd {
     /// The owner.
     pub owner: Owner,
     /// The line to it.
     pub line: Arc<OwnerLine>,
-    socket: Socket,
+    channel: Channel,
     to_send: ToSend,
 }
 
-impl Joined {
-    /// Becomes a guest of the bridge that holds the port of this configuration. Takes ten seconds at most.
-    ///
-    /// # Errors
-    /// There is none, or it is none that shares the port with this one.
-    pub async fn join(
-        config: &LinkConfig,
-        secret: &Secret,
-        prefix: &str,
-        last_owner: impl FnOnce() -> Option<Owner>,
-    ) -> Result<Self, NotJoined> {
-        let (stream, address) = match holder::connect(config).await {
-            Ok(connected) => connected,
-            Err(error) if error.kind() == io::ErrorKind::TimedOut => {
-                return Err(NotJoined::Silent(last_owner()));
-            }
-            Err(error) if error.kind() == io::ErrorKind::ConnectionRefused => {
-                return Err(NotJoined::Gone);
-            }
-            Err(error) => return Err(NotJoined::Broken(error.to_string())),
-        };
-        let broken = |error: tungstenite::Error| NotJoined::Broken(error.to_string());
-        let mut request = format!("ws://{address}/")
-            .into_client_request()
-            .map_err(broken)?;
-        let protocol = tungstenite::http::HeaderValue::from_static(SUBPROTOCOL);
-        request
-            .headers_mut()
-            .insert(SEC_WEBSOCKET_PROTOCOL, protocol);
-        let limits = WebSocketConfig::default()
-            .max_message_size(Some(MAX_MESSAGE))
-            .max_frame_size(Some(MAX_MESSAGE));
-        let upgrade = client_async_with_config(request, stream, Some(limits));
-        let socket = match timeout(GREETING_TIME, upgrade).await {
-            Ok(Ok((socket, _))) => socket,
-            Ok(Err(_)) => return Err(who_else(config, last_owner).await),
-            Err(_) => return Err(NotJoined::Silent(last_owner())),
-        };
-        match timeout(GREETING_TIME, greet(socket, secret, prefix)).await {
-            Ok(joined) => joined,
-            Err(_) => Err(NotJoined::Silent(last_owner())),
-        }
-    }
-
+impl GuestEnd {
     /// Serves the computers of the owner until the link to it ends; `bridges` is told how many bridges share the port.
     pub async fn serve(self, registry: &Registry, bridges: impl Fn(usize)) -> Ended {
-        let (sender, receiver) = self.socket.split();
+        let Channel { sender, receiver } = self.channel;
         let mut computers = Computers {
             registry,
             line: self.line.clone(),
@@ -171,35 +71,23 @@ impl Joined {
     }
 }
 
-/// Who holds the port, if it makes no guest of this bridge.
-async fn who_else(config: &LinkConfig, last_owner: impl FnOnce() -> Option<Owner>) -> NotJoined {
-    match holder::health(config).await {
-        Ok(health) => NotJoined::Incompatible {
-            theirs: health.version,
-        },
-        Err(Unknown::Free) => NotJoined::Gone,
-        Err(Unknown::Silent) => NotJoined::Silent(last_owner()),
-        Err(Unknown::Stranger) => NotJoined::Stranger,
-        Err(Unknown::Unreachable(error)) => NotJoined::Broken(error.to_string()),
-    }
-}
-
-/// Both sides prove that they know the secret, the owner first.
-async fn greet(mut socket: Socket, secret: &Secret, prefix: &str) -> Result<Joined, NotJoined> {
-    let broken = |error: tungstenite::Error| NotJoined::Broken(error.to_string());
-    let no_nonce = |error: io::Error| NotJoined::Broken(error.to_string());
-    let guest_nonce = secret::nonce().map_err(no_nonce)?;
+/// Becomes the guest of the bridge at the other end. Both sides prove that they know the secret, the owner first.
+///
+/// # Errors
+/// The other end is no bridge that shares with this one.
+pub async fn greet(
+    mut channel: Channel,
+    secret: &Secret,
+    prefix: &str,
+) -> Result<GuestEnd, NotJoined> {
+    let guest_nonce = secret::nonce().map_err(|error| NotJoined::Broken(error.to_string()))?;
     let hello = FromGuest::Guest {
         protocol: PROTOCOL,
         version: env!("CARGO_PKG_VERSION").to_owned(),
         nonce: guest_nonce.clone(),
     };
-    let text = message::write(&hello);
-    socket
-        .send(Frame::Text(text.into()))
-        .await
-        .map_err(broken)?;
-    let (owner_nonce, proof) = match control(&mut socket).await? {
+    say(&mut channel, &hello).await?;
+    let (owner_nonce, proof) = match hear(&mut channel).await? {
         FromOwner::Challenge {
             protocol: PROTOCOL,
             nonce,
@@ -223,18 +111,14 @@ async fn greet(mut socket: Socket, secret: &Secret, prefix: &str) -> Result<Join
         pid: std::process::id(),
         prefix: prefix.to_owned(),
     };
-    let text = message::write(&proof);
-    socket
-        .send(Frame::Text(text.into()))
-        .await
-        .map_err(broken)?;
-    match control(&mut socket).await? {
+    say(&mut channel, &proof).await?;
+    match hear(&mut channel).await? {
         FromOwner::Welcome { owner } => {
             let (line, to_send) = OwnerLine::new();
-            Ok(Joined {
+            Ok(GuestEnd {
                 owner,
                 line: Arc::new(line),
-                socket,
+                channel,
                 to_send,
             })
         }
@@ -242,8 +126,13 @@ async fn greet(mut socket: Socket, secret: &Secret, prefix: &str) -> Result<Join
     }
 }
 
-async fn control(socket: &mut Socket) -> Result<FromOwner, NotJoined> {
-    let text = next_text(socket)
+async fn say(channel: &mut Channel, message: &FromGuest) -> Result<(), NotJoined> {
+    let sent = channel.sender.send(message::write(message)).await;
+    sent.map_err(|broken| NotJoined::Broken(broken.to_string()))
+}
+
+async fn hear(channel: &mut Channel) -> Result<FromOwner, NotJoined> {
+    let text = next_text(&mut channel.receiver)
         .await
         .map_err(|why| NotJoined::Broken(why.to_string()))?;
     match message::read(&text) {
@@ -260,21 +149,15 @@ fn unexpected(message: &FromOwner) -> NotJoined {
     }
 }
 
-async fn next_text(
-    socket: &mut (impl futures_util::Stream<Item = Result<Frame, tungstenite::Error>> + Unpin),
-) -> Result<tungstenite::Utf8Bytes, tungstenite::Error> {
-    loop {
-        match socket.next().await {
-            Some(Ok(Frame::Text(text))) => return Ok(text),
-            Some(Ok(Frame::Close(_))) | None => return Err(tungstenite::Error::ConnectionClosed),
-            Some(Ok(_)) => {}
-            Some(Err(error)) => return Err(error),
-        }
+async fn next_text(receiver: &mut MessageStream) -> Result<String, ChannelBroken> {
+    match receiver.next().await {
+        Some(text) => text,
+        None => Err(ChannelBroken("it closed the link".to_owned())),
     }
 }
 
 /// Sends what there is to send; notes go before requests.
-async fn write(mut sender: SplitSink<Socket, Frame>, mut to_send: ToSend) -> Ended {
+async fn write(mut sender: MessageSink, mut to_send: ToSend) -> Ended {
     loop {
         let first = tokio::select! {
             biased;
@@ -286,7 +169,7 @@ async fn write(mut sender: SplitSink<Socket, Frame>, mut to_send: ToSend) -> End
         let batch = async {
             let mut next = Some(first);
             while let Some(message) = next.take() {
-                sender.feed(Frame::Text(message.into())).await?;
+                sender.feed(message).await?;
                 let note = to_send.notes.try_recv().ok();
                 next = note.or_else(|| to_send.requests.try_recv().ok());
             }
@@ -304,11 +187,11 @@ async fn write(mut sender: SplitSink<Socket, Frame>, mut to_send: ToSend) -> End
 struct Computers<'a> {
     registry: &'a Registry,
     line: Arc<OwnerLine>,
-    links: HashMap<ComputerId, (Arc<Computer>, Arc<Link>)>,
+    links: HashMap<ComputerKey, (Arc<Computer>, Arc<Link>)>,
 }
 
 impl Computers<'_> {
-    async fn read(&mut self, mut receiver: SplitStream<Socket>, bridges: impl Fn(usize)) -> Ended {
+    async fn read(&mut self, mut receiver: MessageStream, bridges: impl Fn(usize)) -> Ended {
         loop {
             let silent_at = Instant::now() + DEAD_AFTER;
             let text = match timeout_at(silent_at, next_text(&mut receiver)).await {
@@ -357,19 +240,24 @@ impl Computers<'_> {
     fn linked(&mut self, introduction: &Introduction) {
         let id = introduction.computer_id;
         if let Some((_, link)) = self.links.get(&id)
-            && link.serial == introduction.link
+            && link.terms.serial == introduction.link
         {
             return;
         }
-        let link = Link::through_owner(introduction, self.line.clone());
-        let facts = Facts::introduced(introduction);
+        let outlet = ToOwner {
+            line: self.line.clone(),
+            computer: id,
+            link: introduction.link,
+        };
+        let link = Link::new(introduction.terms(), Box::new(outlet));
+        let facts = introduction.facts();
         let (computer, older) = self
             .registry
             .register(facts, &introduction.known, link.clone());
         tracing::info!(computer = %id, label = ?introduction.label, "linked to the link port's owner");
         if let Some(older) = older {
             older.end(Ending::Elsewhere("it has linked anew".to_owned()));
-            older.has_just_ended();
+            older.note_end();
         }
         self.links.insert(id, (computer, link));
     }
@@ -377,7 +265,7 @@ impl Computers<'_> {
     fn left(
         &mut self,
         introduction: Option<Introduction>,
-        id: ComputerId,
+        id: ComputerKey,
         since: SystemTime,
         why: String,
     ) {
@@ -386,7 +274,7 @@ impl Computers<'_> {
                 self.registry.end(&computer, &link, Ending::Elsewhere(why));
             }
             (None, Some(introduction)) => {
-                let facts = Facts::introduced(&introduction);
+                let facts = introduction.facts();
                 self.registry.enter_gone(facts, since, why);
             }
             (None, None) => {}
@@ -398,7 +286,7 @@ impl Computers<'_> {
         let Some((computer, link)) = self
             .links
             .get(&envelope.computer_id)
-            .filter(|(_, link)| link.serial == envelope.link)
+            .filter(|(_, link)| link.terms.serial == envelope.link)
         else {
             return;
         };
@@ -406,12 +294,12 @@ impl Computers<'_> {
             let (id, serial) = (envelope.computer_id, envelope.link);
             self.line.note(message::envelope(id, serial, None, &frame));
         };
-        match frame::read(envelope.frame.get(), link.text_mode()) {
+        match frame::read(envelope.frame.get(), link.dialect().text_mode()) {
             Ok(AgentFrame::Response(response)) => {
                 let id = response.id.clone();
                 computer.answered(response);
                 // Only the bridge that asked, this one, may say that the answer is no longer needed.
-                if link.boot().is_some() {
+                if link.dialect().is_v2() {
                     acknowledge(outgoing::ack(&id));
                 }
             }
@@ -425,7 +313,7 @@ impl Computers<'_> {
             }
             Ok(_) => {}
             Err(error) => {
-                tracing::warn!(computer = %computer.id, %error, "passed over a frame");
+                tracing::warn!(computer = %computer.key, %error, "passed over a frame");
             }
         }
     }

@@ -6,13 +6,17 @@ use std::{
         Arc, Mutex, MutexGuard, PoisonError,
         atomic::{AtomicUsize, Ordering},
     },
+    time::SystemTime,
 };
 
 use tokio::sync::mpsc;
 use tokio_util::sync::CancellationToken;
 
-use super::message::{self, FromOwner};
-use crate::computers::job::RequestIds;
+use super::message::{self, FromOwner, Introduction};
+use crate::{
+    computers::{Computer, ComputerKey, follower::Follower, link::Link},
+    wire::names::RequestId,
+};
 
 /// How much may wait for a guest to read it, in bytes: two of the largest frames. A guest that falls further behind is
 /// frozen; it is let go, and gets everything again when it comes back.
@@ -80,11 +84,11 @@ impl Guests {
     }
 
     /// The guest that made this request.
-    pub fn of(&self, request: &str) -> Option<Arc<Guest>> {
+    pub fn of(&self, request: &RequestId) -> Option<Arc<Guest>> {
         if self.count() == 0 {
             return None;
         }
-        self.lock().get(RequestIds::prefix_of(request)?).cloned()
+        self.lock().get(request.prefix()?).cloned()
     }
 
     /// Tells all of them.
@@ -125,6 +129,33 @@ impl Guests {
     }
 }
 
+impl Follower for Guests {
+    fn linked(&self, computer: &Computer, link: &Link) {
+        self.tell_all(|| FromOwner::Linked(Introduction::of(computer, Some(link))));
+    }
+
+    fn left(&self, computer: ComputerKey, since: SystemTime, why: &str) {
+        self.tell_all(|| FromOwner::Left {
+            introduction: None,
+            computer_id: computer,
+            since,
+            why: why.to_owned(),
+        });
+    }
+
+    fn has_asked(&self, request: &RequestId) -> bool {
+        self.of(request).is_some()
+    }
+
+    fn hand(&self, computer: ComputerKey, link: u64, request: &RequestId, frame: &str) -> bool {
+        let guest = self.of(request);
+        if let Some(guest) = &guest {
+            guest.push(message::envelope(computer, link, None, frame));
+        }
+        guest.is_some()
+    }
+}
+
 #[cfg(test)]
 mod tests {
     use super::*;
@@ -132,22 +163,22 @@ mod tests {
     #[tokio::test]
     async fn a_request_is_known_by_its_id_to_be_a_guests() {
         let guests = Guests::default();
-        assert!(guests.of("aaaa-1").is_none());
+        assert!(guests.of(&"aaaa-1".into()).is_none());
         let (guest, mut messages) = Guest::new(1, "aaaa-".into());
         guests.enter(&guest);
         assert!(
             guests
-                .of("aaaa-1")
+                .of(&"aaaa-1".into())
                 .is_some_and(|of| Arc::ptr_eq(&of, &guest))
         );
-        assert!(guests.of("bbbb-1").is_none() && guests.of("aaaa").is_none());
+        assert!(guests.of(&"bbbb-1".into()).is_none() && guests.of(&"aaaa".into()).is_none());
         guests.tell_all(|| FromOwner::Bridges { count: 2 });
         assert_eq!(
             messages.recv().await.unwrap(),
             r#"{"type":"bridges","count":2}"#
         );
         guests.leave(&guest);
-        assert!(guests.of("aaaa-1").is_none() && guests.count() == 0);
+        assert!(guests.of(&"aaaa-1".into()).is_none() && guests.count() == 0);
     }
 
     #[tokio::test]
@@ -161,7 +192,7 @@ mod tests {
         guests.leave(&older);
         assert!(
             guests
-                .of("aaaa-1")
+                .of(&"aaaa-1".into())
                 .is_some_and(|of| Arc::ptr_eq(&of, &newer))
         );
     }

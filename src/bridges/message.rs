@@ -10,8 +10,15 @@ use serde_json::value::RawValue;
 
 use super::snapshot::JobSnapshot;
 use crate::{
-    computers::job::Cancelled,
-    wire::frame::{AgentProgram, ComputerId, Machine},
+    computers::{
+        Cancelled, Computer, ComputerKey, Facts, Owner,
+        link::{Link, Terms},
+    },
+    wire::{
+        hello::{AgentProgram, Machine},
+        limits::DEFAULT_MAX_MESSAGE,
+        names::{Boot, RequestId},
+    },
 };
 
 /// A frame of the link protocol on its way through an owner.
@@ -19,7 +26,7 @@ use crate::{
 #[serde(rename_all = "camelCase")]
 pub struct Envelope<'a> {
     /// The computer that it is for, or from.
-    pub computer_id: ComputerId,
+    pub computer_id: ComputerKey,
     /// Which of the computer's links it is meant for, by the owner's count: one for an older link is dropped.
     pub link: u64,
     /// What a request is about; only with requests.
@@ -52,7 +59,7 @@ pub struct Outline<'a> {
     #[serde(rename = "type", borrow)]
     pub kind: std::borrow::Cow<'a, str>,
     /// The request's id.
-    pub id: String,
+    pub id: RequestId,
 }
 
 /// What a guest says.
@@ -108,7 +115,7 @@ pub enum Question {
     /// One job, once it has printed past the cursor or has ended, or the time is up.
     Job {
         /// Its id.
-        id: String,
+        id: RequestId,
         /// From where its output is wanted.
         cursor: u64,
         /// How long to wait, in milliseconds.
@@ -117,7 +124,7 @@ pub enum Question {
     /// To stop a job.
     Cancel {
         /// Its id.
-        id: String,
+        id: RequestId,
         /// How long to wait for word that it stopped, in milliseconds.
         time_ms: u64,
     },
@@ -160,7 +167,7 @@ pub enum FromOwner {
         #[serde(default, skip_serializing_if = "Option::is_none")]
         introduction: Option<Introduction>,
         /// Which computer.
-        computer_id: ComputerId,
+        computer_id: ComputerKey,
         /// When it left.
         since: SystemTime,
         /// Why.
@@ -169,7 +176,7 @@ pub enum FromOwner {
     /// A request that was too long for one message has reached its computer.
     Arrived {
         /// The request's id.
-        id: String,
+        id: RequestId,
     },
     /// How many bridges share the port now, the owner among them.
     Bridges {
@@ -179,7 +186,7 @@ pub enum FromOwner {
     /// When computers were last heard from, in seconds before this message.
     Seen {
         /// Computers and their ages.
-        ages: Vec<(ComputerId, u64)>,
+        ages: Vec<(ComputerKey, u64)>,
     },
     /// The answer to a question.
     Reply {
@@ -195,25 +202,12 @@ pub enum FromOwner {
     },
 }
 
-/// The bridge that holds the port.
-#[derive(Debug, Clone, PartialEq, Eq, Deserialize, Serialize)]
-pub struct Owner {
-    /// Its process id.
-    pub pid: u32,
-    /// Since when it holds the port.
-    pub since: SystemTime,
-    /// The address it listens on.
-    pub address: SocketAddr,
-    /// Its version.
-    pub version: String,
-}
-
 /// A linked computer, as a guest is told of it.
 #[derive(Debug, Clone, Deserialize, Serialize)]
 #[serde(rename_all = "camelCase")]
 pub struct Introduction {
     /// Its number.
-    pub computer_id: ComputerId,
+    pub computer_id: ComputerKey,
     /// Which of its links this is, by the owner's count.
     pub link: u64,
     /// Its label.
@@ -227,7 +221,7 @@ pub struct Introduction {
     pub machine: Option<Machine>,
     /// This start of the agent program; none with an agent of version 1.
     #[serde(default, skip_serializing_if = "Option::is_none")]
-    pub boot: Option<String>,
+    pub boot: Option<Boot>,
     /// Where the link came from.
     pub address: SocketAddr,
     /// When it was made.
@@ -235,7 +229,52 @@ pub struct Introduction {
     /// The largest message the agent takes, in bytes.
     pub max_message: usize,
     /// The requests that the agent knew when it linked.
-    pub known: Vec<String>,
+    pub known: Vec<RequestId>,
+}
+
+impl Introduction {
+    /// What there is to tell of a computer and this link of it.
+    pub fn of(computer: &Computer, link: Option<&Link>) -> Self {
+        let facts = computer.facts();
+        let mut known = link.map_or_else(Vec::new, |link| link.terms.known.clone());
+        known.extend(computer.known_of_others());
+        Self {
+            computer_id: computer.key,
+            link: link.map_or(0, |link| link.terms.serial),
+            label: facts.label.clone(),
+            agent: facts.agent.clone(),
+            machine: facts.machine.clone(),
+            boot: facts.boot.clone(),
+            address: facts.address,
+            linked_since: facts.linked_since,
+            max_message: link.map_or(0, |link| link.terms.max_message),
+            known,
+        }
+    }
+
+    /// What it tells of the computer.
+    pub fn facts(&self) -> Facts {
+        Facts {
+            key: self.computer_id,
+            label: self.label.clone(),
+            agent: self.agent.clone(),
+            machine: self.machine.clone(),
+            boot: self.boot.clone(),
+            address: self.address,
+            linked_since: self.linked_since,
+            last_seen: Default::default(),
+        }
+    }
+
+    /// The terms of the link that it tells of, as they hold for a bridge at one remove.
+    pub fn terms(&self) -> Terms {
+        Terms {
+            serial: self.link,
+            dialect: self.boot.clone().into(),
+            max_message: self.max_message.min(DEFAULT_MAX_MESSAGE),
+            known: Vec::new(),
+        }
+    }
 }
 
 /// An answer of the owner.
@@ -294,7 +333,7 @@ pub fn write(message: &impl Serialize) -> String {
 
 /// Writes an envelope around a frame that is JSON already.
 pub fn envelope(
-    computer: ComputerId,
+    computer: ComputerKey,
     link: u64,
     about: Option<&AboutRequest<'_>>,
     frame: &str,
@@ -306,14 +345,19 @@ pub fn envelope(
 #[cfg(test)]
 mod tests {
     use super::*;
+    use crate::wire::names::ComputerId;
+
+    fn key(number: u64) -> ComputerKey {
+        ComputerId(number).into()
+    }
 
     #[test]
     fn an_envelope_carries_its_frame_untouched() {
         let frame = r#"{"type":"output","id":"b7-1","seq":1,"text":"\u00c3\u00a9"}"#;
-        let written = envelope(ComputerId(3), 7, None, frame);
+        let written = envelope(key(3), 7, None, frame);
         match read::<FromOwner>(&written).unwrap() {
             Message::Frame(envelope) => {
-                assert_eq!((envelope.computer_id, envelope.link), (ComputerId(3), 7));
+                assert_eq!((envelope.computer_id, envelope.link), (key(3), 7));
                 assert_eq!(envelope.frame.get(), frame);
             }
             Message::Control(other) => panic!("{other:?}"),
@@ -324,7 +368,7 @@ mod tests {
             listed: true,
             deadline_ms: 20_000,
         };
-        let written = envelope(ComputerId(3), 7, Some(&about), frame);
+        let written = envelope(key(3), 7, Some(&about), frame);
         assert!(matches!(
             read::<FromGuest>(&written).unwrap(),
             Message::Frame(Envelope { about: Some(about), .. }) if about.code == "print('hi')\n"

@@ -2,53 +2,54 @@
 
 use std::{
     collections::{HashMap, HashSet},
-    net::SocketAddr,
+    fmt::Display,
     sync::Arc,
     time::{Duration, SystemTime},
 };
 
-use axum::extract::ws::{Message as Frame, WebSocket};
-use futures_util::{
-    SinkExt, StreamExt,
-    stream::{SplitSink, SplitStream},
-};
+use futures_util::{SinkExt, StreamExt};
 use thiserror::Error;
 use tokio::{
-    sync::mpsc,
+    sync::{mpsc, watch},
     task::JoinSet,
     time::{Instant, interval, timeout},
 };
 
 use super::{
     DEAD_AFTER, GREETING_TIME, PING_EVERY, PROTOCOL,
-    guests::Guest,
+    channel::{Channel, ChannelBroken, MessageSink, MessageStream},
+    guests::{Guest, Guests},
     message::{
-        self, AboutRequest, Envelope, FromGuest, FromOwner, Message, Outline, Owner, Question,
-        Reply,
+        self, AboutRequest, Envelope, FromGuest, FromOwner, Introduction, Message, Outline,
+        Question, Reply,
     },
     secret::{self, Nonces, Secret, Side},
     snapshot::JobSnapshot,
 };
 use crate::{
     computers::{
-        computer::{Computer, Relayed},
-        job::{About, Cancelled, Job, Progress, Stage},
+        About, Cancelled, Computer, ComputerKey, Job, Owner, Presence, Progress, Relayed,
         link::{Link, Turn},
+        reach::Reach,
+        registry::Registry,
     },
-    link::session::Shared,
-    wire::{ending::SEND_TIME, frame::ComputerId, outgoing},
+    wire::{ending::SEND_TIME, names::RequestId, outgoing},
 };
 
 /// How many requests and questions of one guest may be under way. A guest itself has no more than 32 at one computer.
 const MOST_UNDER_WAY: usize = 16_384;
 
-/// What a bridge shows of itself once it holds the link port.
+/// An owner's end of the lines to its guests.
 #[derive(Debug)]
-pub struct Ownership {
+pub struct OwnerEnd {
     /// Who it is.
-    pub owner: Owner,
+    owner: Owner,
     /// What its guests have to know.
-    pub secret: Secret,
+    secret: Secret,
+    registry: Arc<Registry>,
+    guests: Arc<Guests>,
+    /// Where it is told how many bridges there are.
+    reach: Arc<watch::Sender<Reach>>,
 }
 
 /// Why a guest's link ends.
@@ -57,7 +58,7 @@ enum Ending {
     #[error("it closed the link")]
     Closed,
     #[error("the connection broke: {0}")]
-    Broken(axum::Error),
+    Broken(ChannelBroken),
     #[error("nothing came from it for {} s", DEAD_AFTER.as_secs())]
     Silent,
     #[error("it does not read what it is sent")]
@@ -72,78 +73,134 @@ enum Ending {
     Malformed(serde_json::Error),
 }
 
-/// Serves a guest from its greeting to its end.
-pub async fn run(socket: WebSocket, peer: SocketAddr, shared: Arc<Shared>, own: Arc<Ownership>) {
-    let (mut sender, mut receiver) = socket.split();
-    let greeting = greet(&mut sender, &mut receiver, &own);
-    let (pid, prefix) = match timeout(GREETING_TIME, greeting)
-        .await
-        .unwrap_or(Err(Ending::Late))
-    {
-        Ok(guest) => guest,
-        Err(why) => {
-            tracing::warn!(%peer, %why, "a guest was refused");
-            if let Ending::Refused(error) = why {
-                let refused = message::write(&FromOwner::Refused { error });
-                // It may be gone already.
-                let _ = timeout(SEND_TIME, sender.send(Frame::Text(refused.into()))).await;
-            }
-            return;
+impl OwnerEnd {
+    /// The end of this owner, whose guests know `secret` and follow `registry`.
+    pub fn new(
+        owner: Owner,
+        secret: Secret,
+        registry: Arc<Registry>,
+        guests: Arc<Guests>,
+        reach: Arc<watch::Sender<Reach>>,
+    ) -> Self {
+        Self {
+            owner,
+            secret,
+            registry,
+            guests,
+            reach,
         }
-    };
-    let (guest, messages) = Guest::new(pid, prefix);
-    guest.tell(&FromOwner::Welcome {
-        owner: own.owner.clone(),
-    });
-    shared.registry.enter_guest(&guest);
-    let present = Present {
-        shared: &shared,
-        guest: &guest,
-    };
-    tell_count(&shared);
-    tracing::info!(
-        pid,
-        bridges = shared.registry.guests.count() + 1,
-        "a guest shares the link port"
-    );
+    }
 
-    let mut session = Session {
-        guest: guest.clone(),
-        shared: shared.clone(),
-        under_way: JoinSet::new(),
-        requests: HashSet::new(),
-        turns: HashMap::new(),
-        heard: Instant::now(),
-    };
-    let why = tokio::select! {
-        why = write(sender, messages, &guest) => why,
-        why = session.read(receiver) => why,
-        () = guest.end.cancelled() => Ending::NotReading,
-    };
-    drop(present);
-    acknowledge_output(&shared, &guest).await;
-    tracing::info!(pid, %why, "a guest has gone");
+    /// Serves whoever is at the other end, `peer`, from its greeting to its end.
+    pub async fn serve(&self, channel: Channel, peer: impl Display) {
+        let Channel {
+            mut sender,
+            mut receiver,
+        } = channel;
+        let greeting = greet(&mut sender, &mut receiver, &self.secret);
+        let (pid, prefix) = match timeout(GREETING_TIME, greeting)
+            .await
+            .unwrap_or(Err(Ending::Late))
+        {
+            Ok(guest) => guest,
+            Err(why) => {
+                tracing::warn!(%peer, %why, "a guest was refused");
+                if let Ending::Refused(error) = why {
+                    let refused = message::write(&FromOwner::Refused { error });
+                    // It may be gone already.
+                    let _ = timeout(SEND_TIME, sender.send(refused)).await;
+                }
+                return;
+            }
+        };
+        let (guest, messages) = Guest::new(pid, prefix);
+        guest.tell(&FromOwner::Welcome {
+            owner: self.owner.clone(),
+        });
+        self.enter(&guest);
+        let present = Present {
+            end: self,
+            guest: &guest,
+        };
+        self.tell_count();
+        tracing::info!(
+            pid,
+            bridges = self.guests.count() + 1,
+            "a guest shares the link port"
+        );
+
+        let mut service = Service {
+            guest: guest.clone(),
+            registry: self.registry.clone(),
+            under_way: JoinSet::new(),
+            requests: HashSet::new(),
+            turns: HashMap::new(),
+            heard: Instant::now(),
+        };
+        let why = tokio::select! {
+            why = write(sender, messages, &guest) => why,
+            why = service.read(receiver) => why,
+            () = guest.end.cancelled() => Ending::NotReading,
+        };
+        drop(present);
+        acknowledge_output(&self.registry, &guest).await;
+        tracing::info!(pid, %why, "a guest has gone");
+    }
+
+    /// Takes a guest in, and tells it of all computers before anything that changes from now on.
+    fn enter(&self, guest: &Arc<Guest>) {
+        self.registry.while_still(|computers| {
+            for computer in computers {
+                guest.tell(&match computer.presence() {
+                    Presence::Linked(link) => {
+                        FromOwner::Linked(Introduction::of(computer, Some(&link)))
+                    }
+                    Presence::Left { since, why } => FromOwner::Left {
+                        introduction: Some(Introduction {
+                            known: Vec::new(),
+                            ..Introduction::of(computer, None)
+                        }),
+                        computer_id: computer.key,
+                        since,
+                        why,
+                    },
+                });
+            }
+            self.guests.enter(guest);
+        });
+    }
+
+    /// Tells everyone how many bridges share the port.
+    fn tell_count(&self) {
+        let bridges = self.guests.count() + 1;
+        self.reach.send_replace(Reach::Here {
+            owner: self.owner.clone(),
+            bridges,
+        });
+        self.guests
+            .tell_all(|| FromOwner::Bridges { count: bridges });
+    }
 }
 
-/// A guest while its session lasts. Whatever ends that, even a panic, the guest is no longer counted.
+/// A guest while it is served. Whatever ends that, even a panic, the guest is no longer counted.
 struct Present<'a> {
-    shared: &'a Shared,
+    end: &'a OwnerEnd,
     guest: &'a Arc<Guest>,
 }
 
 impl Drop for Present<'_> {
     fn drop(&mut self) {
-        self.shared.registry.guests.leave(self.guest);
-        tell_count(self.shared);
+        self.end.guests.leave(self.guest);
+        self.end.tell_count();
     }
 }
 
 /// Both sides prove that they know the secret, the owner first. Returns the guest's process id and what its requests'
 /// ids begin with.
 async fn greet(
-    sender: &mut SplitSink<WebSocket, Frame>,
-    receiver: &mut SplitStream<WebSocket>,
-    own: &Ownership,
+    sender: &mut MessageSink,
+    receiver: &mut MessageStream,
+    secret: &Secret,
 ) -> Result<(u32, String), Ending> {
     let text = next_text(receiver).await?;
     let Message::Control(FromGuest::Guest {
@@ -163,10 +220,10 @@ async fn greet(
         protocol: PROTOCOL,
         version: env!("CARGO_PKG_VERSION").to_owned(),
         nonce: owner_nonce.clone(),
-        proof: own.secret.prove(Side::Owner, nonces),
+        proof: secret.prove(Side::Owner, nonces),
     };
     sender
-        .send(Frame::Text(message::write(&challenge).into()))
+        .send(message::write(&challenge))
         .await
         .map_err(Ending::Broken)?;
     if protocol != PROTOCOL {
@@ -178,7 +235,7 @@ async fn greet(
     let text = next_text(receiver).await?;
     match message::read(&text).map_err(Ending::Malformed)? {
         Message::Control(FromGuest::Proof { proof, pid, prefix })
-            if own.secret.verify(Side::Guest, nonces, &proof) =>
+            if secret.verify(Side::Guest, nonces, &proof) =>
         {
             Ok((pid, prefix))
         }
@@ -188,18 +245,10 @@ async fn greet(
     }
 }
 
-/// Tells all guests how many bridges share the port.
-fn tell_count(shared: &Shared) {
-    let guests = &shared.registry.guests;
-    guests.tell_all(|| FromOwner::Bridges {
-        count: guests.count() + 1,
-    });
-}
-
 /// A guest that is gone says no more what output of its jobs has arrived. The owner has it all, so that they go on.
-async fn acknowledge_output(shared: &Shared, guest: &Guest) {
-    for computer in shared.registry.all() {
-        let Some(link) = computer.link().filter(|link| link.boot().is_some()) else {
+async fn acknowledge_output(registry: &Registry, guest: &Guest) {
+    for computer in registry.all() {
+        let Some(link) = computer.link().filter(|link| link.dialect().is_v2()) else {
             continue;
         };
         for job in computer.open_jobs_of(&guest.prefix) {
@@ -207,7 +256,7 @@ async fn acknowledge_output(shared: &Shared, guest: &Guest) {
             if seq > 0 {
                 let ack = outgoing::output_ack(&job.id, seq);
                 // A link that takes nothing for so long has an end of its own coming.
-                let _ = timeout(SEND_TIME, link.send(ack)).await;
+                let _ = timeout(SEND_TIME, link.note(ack)).await;
             }
         }
     }
@@ -215,7 +264,7 @@ async fn acknowledge_output(shared: &Shared, guest: &Guest) {
 
 /// Sends what there is to send, as fast as the guest reads it.
 async fn write(
-    mut sender: SplitSink<WebSocket, Frame>,
+    mut sender: MessageSink,
     mut messages: mpsc::UnboundedReceiver<String>,
     guest: &Guest,
 ) -> Ending {
@@ -226,7 +275,7 @@ async fn write(
         let batch = async {
             while let Some(message) = next.take() {
                 let length = message.len();
-                sender.feed(Frame::Text(message.into())).await?;
+                sender.feed(message).await?;
                 guest.sent(length);
                 next = messages.try_recv().ok();
             }
@@ -241,35 +290,29 @@ async fn write(
     Ending::Closed
 }
 
-async fn next_text(
-    receiver: &mut SplitStream<WebSocket>,
-) -> Result<axum::extract::ws::Utf8Bytes, Ending> {
-    loop {
-        match receiver.next().await {
-            Some(Ok(Frame::Text(text))) => return Ok(text),
-            Some(Ok(Frame::Close(_))) | None => return Err(Ending::Closed),
-            Some(Ok(_)) => {}
-            Some(Err(error)) => return Err(Ending::Broken(error)),
-        }
+async fn next_text(receiver: &mut MessageStream) -> Result<String, Ending> {
+    match receiver.next().await {
+        Some(text) => text.map_err(Ending::Broken),
+        None => Err(Ending::Closed),
     }
 }
 
-/// What a guest's link holds.
-struct Session {
+/// What serving one guest holds.
+struct Service {
     guest: Arc<Guest>,
-    shared: Arc<Shared>,
+    registry: Arc<Registry>,
     /// Requests and questions under way; they end with the link.
-    under_way: JoinSet<Option<String>>,
+    under_way: JoinSet<Option<RequestId>>,
     /// The requests among them, by id. One that is sent again while it waits for its turn waits once.
-    requests: HashSet<String>,
+    requests: HashSet<RequestId>,
     /// The guest's turn at each computer.
-    turns: HashMap<ComputerId, Arc<Turn>>,
+    turns: HashMap<ComputerKey, Arc<Turn>>,
     /// When it was last heard from.
     heard: Instant,
 }
 
-impl Session {
-    async fn read(&mut self, mut receiver: SplitStream<WebSocket>) -> Ending {
+impl Service {
+    async fn read(&mut self, mut receiver: MessageStream) -> Ending {
         let mut ticks = interval(PING_EVERY);
         let mut n = 0;
         loop {
@@ -295,17 +338,17 @@ impl Session {
     }
 
     /// When each linked computer was last heard from, in seconds before now.
-    fn ages(&self) -> Vec<(ComputerId, u64)> {
+    fn ages(&self) -> Vec<(ComputerKey, u64)> {
         let now = SystemTime::now();
         let age = |computer: &Arc<Computer>| {
             let seen = computer.facts().last_seen();
             let age = now.duration_since(seen).unwrap_or_default().as_secs();
-            computer.link().map(|_| (computer.id, age))
+            computer.link().map(|_| (computer.key, age))
         };
-        self.shared.registry.all().iter().filter_map(age).collect()
+        self.registry.all().iter().filter_map(age).collect()
     }
 
-    fn done(&mut self, request: Option<String>) {
+    fn done(&mut self, request: Option<RequestId>) {
         if let Some(request) = request {
             self.requests.remove(&request);
         }
@@ -316,9 +359,9 @@ impl Session {
             Message::Frame(envelope) => self.pass_on(&envelope)?,
             Message::Control(FromGuest::Ask { n, question }) => {
                 if self.under_way.len() < MOST_UNDER_WAY {
-                    let (guest, shared) = (self.guest.clone(), self.shared.clone());
+                    let (guest, registry) = (self.guest.clone(), self.registry.clone());
                     self.under_way.spawn(async move {
-                        let answer = answer(&shared, question).await;
+                        let answer = answer(&registry, question).await;
                         guest.tell(&FromOwner::Reply { n, answer });
                         None
                     });
@@ -334,17 +377,20 @@ impl Session {
     fn pass_on(&mut self, envelope: &Envelope<'_>) -> Result<(), Ending> {
         let outline: Outline<'_> =
             serde_json::from_str(envelope.frame.get()).map_err(Ending::Malformed)?;
-        let Some(computer) = self.shared.registry.get(envelope.computer_id) else {
+        let Some(computer) = self.registry.get(envelope.computer_id) else {
             return Ok(());
         };
-        let Some(link) = computer.link().filter(|link| link.serial == envelope.link) else {
+        let Some(link) = computer
+            .link()
+            .filter(|link| link.terms.serial == envelope.link)
+        else {
             return Ok(());
         };
         if self.under_way.len() >= MOST_UNDER_WAY {
             return Ok(());
         }
         match (outline.kind.as_ref(), &envelope.about) {
-            ("request", Some(about)) if outline.id.starts_with(&self.guest.prefix) => {
+            ("request", Some(about)) if outline.id.has_prefix(&self.guest.prefix) => {
                 if self.requests.insert(outline.id.clone()) {
                     self.relay(computer, link, outline.id, about, envelope.frame.get());
                 }
@@ -353,7 +399,7 @@ impl Session {
                 let frame = envelope.frame.get().to_owned();
                 self.under_way.spawn(async move {
                     // A link that takes nothing for so long has an end of its own coming.
-                    let _ = timeout(SEND_TIME, link.send(frame)).await;
+                    let _ = timeout(SEND_TIME, link.note(frame)).await;
                     None
                 });
             }
@@ -372,17 +418,17 @@ impl Session {
         &mut self,
         computer: Arc<Computer>,
         link: Arc<Link>,
-        id: String,
+        id: RequestId,
         about: &AboutRequest<'_>,
         frame: &str,
     ) {
-        let turn = self.turns.entry(computer.id).or_default().clone();
+        let turn = self.turns.entry(computer.key).or_default().clone();
         let guest = self.guest.clone();
         let (exclusive, listed) = (about.exclusive, about.listed);
         let code = about.code.clone().into_owned();
         let frame = frame.to_owned();
         let deadline = Instant::now() + Duration::from_millis(about.deadline_ms);
-        tracing::debug!(computer = %computer.id, request = id, guest = guest.pid, "passed on");
+        tracing::debug!(computer = %computer.key, request = %id, guest = guest.pid, "passed on");
         self.under_way.spawn(async move {
             let relayed = Relayed {
                 id: id.clone(),
@@ -402,17 +448,16 @@ impl Session {
 }
 
 /// Answers what only the owner knows.
-async fn answer(shared: &Shared, question: Question) -> Reply {
-    let registry = &shared.registry;
+async fn answer(registry: &Registry, question: Question) -> Reply {
     let told = |computer: &Computer, job: &Job, cursor| {
-        Some(Box::new(JobSnapshot::whole(computer.id, job, cursor)))
+        Some(Box::new(JobSnapshot::whole(computer.key, job, cursor)))
     };
     match question {
         Question::Jobs => {
             let computers = registry.all();
             let jobs = computers.iter().flat_map(|computer| {
                 let jobs = computer.jobs().into_iter();
-                jobs.map(|job| JobSnapshot::outline(computer.id, &job))
+                jobs.map(|job| JobSnapshot::outline(computer.key, &job))
             });
             Reply::Jobs {
                 jobs: jobs.collect(),
@@ -436,13 +481,7 @@ async fn answer(shared: &Shared, question: Question) -> Reply {
         }
         Question::Cancel { id, time_ms } => match registry.job(&id) {
             Some((computer, job)) => Reply::Cancelled {
-                how: match job.stage() {
-                    Stage::Ended => Cancelled::Ended,
-                    _ => {
-                        let time = Duration::from_millis(time_ms);
-                        computer.cancel(&job, time).await
-                    }
-                },
+                how: computer.cancel(&job, Duration::from_millis(time_ms)).await,
                 job: told(&computer, &job, u64::MAX),
             },
             None => Reply::Cancelled {

@@ -2,20 +2,32 @@
 
 use std::{
     collections::HashMap,
+    future::ready,
     sync::{
-        Mutex, MutexGuard, PoisonError,
+        Arc, Mutex, MutexGuard, PoisonError,
         atomic::{AtomicU64, Ordering},
     },
     time::Duration,
 };
 
+use futures_util::{FutureExt, future::BoxFuture};
 use tokio::{
     sync::{mpsc, oneshot},
-    time::timeout,
+    time::{Instant, timeout},
 };
 
-use super::message::{self, AboutRequest, FromGuest, Question, Reply};
-use crate::wire::{ending::LinkEnded, frame::ComputerId};
+use super::{
+    message::{self, AboutRequest, FromGuest, Question, Reply},
+    snapshot::JobSnapshot,
+};
+use crate::{
+    computers::{
+        Cancelled, ComputerKey, Job,
+        link::{Outbound, Outlet},
+        reach::{Elsewhere, JobElsewhere},
+    },
+    wire::{ending::LinkEnded, names::RequestId},
+};
 
 /// How many requests may wait to be sent; whoever has more waits for room.
 const REQUESTS: usize = 256;
@@ -38,7 +50,7 @@ struct Waiting {
     /// The line is down: nobody answers any more.
     down: bool,
     /// Who waits for long requests to arrive, by the requests' ids.
-    arrivals: HashMap<String, oneshot::Sender<()>>,
+    arrivals: HashMap<RequestId, oneshot::Sender<()>>,
     /// Who waits for answers, by the questions' numbers.
     replies: HashMap<u64, oneshot::Sender<Reply>>,
 }
@@ -70,18 +82,18 @@ impl OwnerLine {
         (line, to_send)
     }
 
-    /// Sends a frame to a computer, once there is room for it.
+    /// Sends a request to a computer, once there is room for it.
     ///
     /// # Errors
     /// The line is down.
     pub async fn send(
         &self,
-        computer: ComputerId,
+        computer: ComputerKey,
         link: u64,
-        about: Option<&AboutRequest<'_>>,
+        about: &AboutRequest<'_>,
         frame: &str,
     ) -> Result<(), LinkEnded> {
-        let envelope = message::envelope(computer, link, about, frame);
+        let envelope = message::envelope(computer, link, Some(about), frame);
         self.requests.send(envelope).await.map_err(|_| LinkEnded)
     }
 
@@ -91,8 +103,8 @@ impl OwnerLine {
     /// The line is down.
     pub async fn send_long(
         &self,
-        id: &str,
-        computer: ComputerId,
+        id: &RequestId,
+        computer: ComputerKey,
         link: u64,
         about: &AboutRequest<'_>,
         frame: &str,
@@ -103,10 +115,10 @@ impl OwnerLine {
             if all.down {
                 return Err(LinkEnded);
             }
-            all.arrivals.insert(id.to_owned(), arrived);
+            all.arrivals.insert(id.clone(), arrived);
         }
         let forget = OnDrop(|| drop(self.lock().arrivals.remove(id)));
-        self.send(computer, link, Some(about), frame).await?;
+        self.send(computer, link, about, frame).await?;
         let arrived = waiting.await.map_err(|_| LinkEnded);
         drop(forget);
         arrived
@@ -137,7 +149,7 @@ impl OwnerLine {
     }
 
     /// A long request has arrived.
-    pub fn arrived(&self, id: &str) {
+    pub fn arrived(&self, id: &RequestId) {
         if let Some(waiting) = self.lock().arrivals.remove(id) {
             // Whoever sent it may have given up.
             let _ = waiting.send(());
@@ -163,6 +175,112 @@ impl OwnerLine {
         // The maps are never left half changed.
         self.waiting.lock().unwrap_or_else(PoisonError::into_inner)
     }
+}
+
+/// How long the owner may take to tell of its jobs.
+const TELL_TIME: Duration = Duration::from_secs(5);
+
+impl Elsewhere for OwnerLine {
+    fn jobs(&self) -> BoxFuture<'_, Option<Vec<JobElsewhere>>> {
+        async {
+            let Reply::Jobs { jobs } = self.ask(Question::Jobs, TELL_TIME).await? else {
+                return None;
+            };
+            Some(jobs.into_iter().map(JobSnapshot::into_told).collect())
+        }
+        .boxed()
+    }
+
+    fn job<'a>(
+        &'a self,
+        id: &'a RequestId,
+        cursor: u64,
+        wait: Duration,
+    ) -> BoxFuture<'a, Option<JobElsewhere>> {
+        async move {
+            let question = Question::Job {
+                id: id.clone(),
+                cursor,
+                wait_ms: milliseconds(wait),
+            };
+            let Reply::Job { job } = self.ask(question, wait).await? else {
+                return None;
+            };
+            job.map(|job| job.into_told())
+        }
+        .boxed()
+    }
+
+    fn cancel<'a>(
+        &'a self,
+        id: &'a RequestId,
+        time: Duration,
+    ) -> BoxFuture<'a, Option<(JobElsewhere, Cancelled)>> {
+        async move {
+            let question = Question::Cancel {
+                id: id.clone(),
+                time_ms: milliseconds(time),
+            };
+            let Reply::Cancelled { how, job } = self.ask(question, time).await? else {
+                return None;
+            };
+            job.map(|job| (job.into_told(), how))
+        }
+        .boxed()
+    }
+}
+
+/// The way over the line to one computer.
+#[derive(Debug)]
+pub struct ToOwner {
+    /// The line.
+    pub line: Arc<OwnerLine>,
+    /// The computer.
+    pub computer: ComputerKey,
+    /// Which of its links the frames are for, by the owner's count.
+    pub link: u64,
+}
+
+impl Outlet for ToOwner {
+    fn request<'a>(&'a self, request: Outbound<'a>) -> BoxFuture<'a, Result<(), LinkEnded>> {
+        async move {
+            let about = about(request.job, request.deadline);
+            let Self { computer, link, .. } = *self;
+            self.line.send(computer, link, &about, &request.frame).await
+        }
+        .boxed()
+    }
+
+    fn long_request<'a>(&'a self, request: Outbound<'a>) -> BoxFuture<'a, Result<(), LinkEnded>> {
+        async move {
+            let (job, frame) = (request.job, &request.frame);
+            let about = about(job, request.deadline);
+            let Self { computer, link, .. } = *self;
+            self.line
+                .send_long(&job.id, computer, link, &about, frame)
+                .await
+        }
+        .boxed()
+    }
+
+    fn note(&self, frame: String) -> BoxFuture<'_, Result<(), LinkEnded>> {
+        let note = message::envelope(self.computer, self.link, None, &frame);
+        self.line.note(note);
+        ready(Ok(())).boxed()
+    }
+}
+
+fn about(job: &Job, deadline: Instant) -> AboutRequest<'_> {
+    AboutRequest {
+        code: job.code.as_str().into(),
+        exclusive: job.exclusive,
+        listed: job.listed,
+        deadline_ms: milliseconds(deadline.saturating_duration_since(Instant::now())),
+    }
+}
+
+fn milliseconds(time: Duration) -> u64 {
+    u64::try_from(time.as_millis()).unwrap_or(u64::MAX)
 }
 
 /// Does something when it is dropped, as a future that is given up is.

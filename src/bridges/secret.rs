@@ -40,6 +40,12 @@ pub enum SecretError {
     /// Its file holds something else.
     #[error("{} holds no secret. Delete it; the next bridge makes a new one", .0.display())]
     Damaged(PathBuf),
+    /// There is no folder for it.
+    #[error("it has no state folder")]
+    NoFolder,
+    /// It was not read to its end; why.
+    #[error("{0}")]
+    NotRead(String),
 }
 
 /// Who proves to know the secret. A proof of one side is none of the other.

@@ -6,8 +6,8 @@ use base64::{Engine, engine::general_purpose::STANDARD as BASE64};
 use serde::{Deserialize, Serialize};
 
 use crate::{
-    computers::job::{End, Job, Progress, Stage},
-    wire::frame::ComputerId,
+    computers::{ComputerKey, End, Job, Progress, Stage, reach::JobElsewhere},
+    wire::names::RequestId,
 };
 
 /// A job at one moment.
@@ -15,9 +15,9 @@ use crate::{
 #[serde(rename_all = "camelCase")]
 pub struct JobSnapshot {
     /// The computer it runs on.
-    pub computer_id: ComputerId,
+    pub computer_id: ComputerKey,
     /// Its id.
-    pub id: String,
+    pub id: RequestId,
     /// The beginning of its code.
     pub code: String,
     /// Whether it holds the turtle.
@@ -40,16 +40,16 @@ pub struct JobSnapshot {
 
 impl JobSnapshot {
     /// The job now, without its output and its result: enough for a list.
-    pub fn outline(computer: ComputerId, job: &Job) -> Self {
+    pub fn outline(computer: ComputerKey, job: &Job) -> Self {
         Self::of(computer, job, None)
     }
 
     /// The job now, with its output from `cursor` on.
-    pub fn whole(computer: ComputerId, job: &Job, cursor: u64) -> Self {
+    pub fn whole(computer: ComputerKey, job: &Job, cursor: u64) -> Self {
         Self::of(computer, job, Some(cursor))
     }
 
-    fn of(computer: ComputerId, job: &Job, cursor: Option<u64>) -> Self {
+    fn of(computer: ComputerKey, job: &Job, cursor: Option<u64>) -> Self {
         job.look(|progress| {
             let (from, bytes) = cursor
                 .map(|cursor| progress.bytes_from(cursor))
@@ -74,8 +74,16 @@ impl JobSnapshot {
         })
     }
 
+    /// The same with its computer, for whoever asked.
+    pub fn into_told(self) -> JobElsewhere {
+        JobElsewhere {
+            computer: self.computer_id,
+            job: self.into_job(),
+        }
+    }
+
     /// The job, as far as it was told.
-    pub fn into_job(self) -> Arc<Job> {
+    fn into_job(self) -> Arc<Job> {
         let mut progress = Progress::adopted();
         let bytes = BASE64
             .decode(self.output.unwrap_or_default())
@@ -96,8 +104,11 @@ impl JobSnapshot {
 mod tests {
     use super::*;
     use crate::{
-        computers::job::About,
-        wire::frame::{Answer, OutputPiece},
+        computers::About,
+        wire::{
+            frame::{Answer, OutputPiece},
+            names::ComputerId,
+        },
     };
 
     #[test]
@@ -118,12 +129,13 @@ mod tests {
             },
             None,
         );
+        let key = ComputerId(3).into();
         let through = |snapshot: &JobSnapshot| {
             serde_json::from_str::<JobSnapshot>(&serde_json::to_string(snapshot).unwrap())
                 .unwrap()
                 .into_job()
         };
-        let whole = through(&JobSnapshot::whole(ComputerId(3), &job, 2));
+        let whole = through(&JobSnapshot::whole(key, &job, 2));
         assert!(whole.adopted && whole.exclusive && whole.code == "print('hi')");
         whole.look(|progress| {
             assert_eq!(progress.read(2, 100).text, "llo\n");
@@ -133,7 +145,7 @@ mod tests {
                 other => panic!("{other:?}"),
             }
         });
-        let outline = through(&JobSnapshot::outline(ComputerId(3), &job));
+        let outline = through(&JobSnapshot::outline(key, &job));
         outline.look(|progress| {
             assert_eq!((progress.printed(), progress.stage), (6, Stage::Ended));
             assert!(

@@ -5,7 +5,7 @@ use std::{process::ExitCode, sync::Arc};
 use anyhow::Context;
 use thiserror::Error;
 
-use super::{console, limits, signals::LeaveSignals};
+use super::{computers, console, limits, signals::LeaveSignals};
 use crate::{
     base::logging::{self, LogError},
     computers::Fleet,
@@ -107,7 +107,7 @@ fn block_on(
             pid = std::process::id(),
             "started"
         );
-        let fleet = Arc::new(Fleet::start(&config.link, Some(&folders.shared)));
+        let fleet = Arc::new(computers::start(&config.link, Some(&folders.shared)));
         let upstream = upstream(config, folders, own_port);
         let mut others: Vec<Box<dyn Source>> = Vec::new();
         if let Some(servers) = upstream.clone() {

@@ -5,13 +5,15 @@ use std::process::ExitCode;
 use clap::Args;
 
 use super::{
-    console,
+    computers, console,
     startup::{self, BAD_SETTINGS},
 };
 use crate::{
     base::logging,
-    bridges::holder::{self, Health, Unknown},
-    computers::Blocked,
+    bridges::{
+        carrier,
+        one_machine::holder::{self, Health, Unknown},
+    },
     settings::{Config, FlagsOf, Folders, LinkConfig},
 };
 
@@ -47,8 +49,9 @@ impl Status {
                 return ExitCode::FAILURE;
             }
         };
-        let health = runtime.block_on(holder::health(&config));
-        let address = Blocked::because(&config, String::new()).address;
+        let place = computers::place(&config);
+        let health = runtime.block_on(holder::health(&place));
+        let address = place.to_string();
         let (words, code) = match &health {
             Ok(health) => (healthy(&address, health), ExitCode::SUCCESS),
             Err(unknown) => (
@@ -101,7 +104,7 @@ fn unhealthy(config: &LinkConfig, address: &str, unknown: &Unknown, folders: &Fo
         ),
         Unknown::Silent => {
             let owner = holder::last_owner(&folders.shared, config.port);
-            format!("Link port {address}: {}.", holder::frozen(owner.as_ref()))
+            format!("Link port {address}: {}.", carrier::frozen(owner.as_ref()))
         }
         Unknown::Stranger => format!(
             "Link port {address}: another program, no mcp-bridge, listens there. Stop that program, or set CC_LINK_PORT \

@@ -13,11 +13,11 @@ use futures_util::{FutureExt, future::BoxFuture};
 use serde_json::Value;
 
 use super::{
+    computers,
     console::{note, say},
     startup,
 };
 use crate::{
-    computers::Fleet,
     settings::{Config, Flags, FlagsOf, Folders, ToolsConfig},
     tools::{
         self, Catalogue, Client, Context, Found, Level, Listener, Offer, Step, builtin, folder,
@@ -188,7 +188,7 @@ fn run(name: &str, arguments: &str, flags: &Flags, folders: &Folders) -> anyhow:
         for problem in &problems {
             note(problem);
         }
-        let fleet = Fleet::start(&config.link, Some(&folders.shared));
+        let fleet = computers::start(&config.link, Some(&folders.shared));
         let others = catalogue.open_for(Client::Anyone);
         let tool = match others.now().find(name) {
             Found::Tool(tool) => tool,

@@ -1,9 +1,5 @@
 //! One computer across its links: whether it is here, and the jobs that it was asked for.
 
-mod asking;
-mod facts;
-mod relaying;
-
 use std::{
     sync::{Arc, Mutex, MutexGuard, PoisonError, RwLock},
     time::{Duration, SystemTime},
@@ -11,20 +7,21 @@ use std::{
 
 use tokio::sync::watch;
 
-pub use self::{asking::Waited, facts::Facts, relaying::Relayed};
 use super::{
-    job::{About, Job, Stage},
+    facts::Facts,
+    job::{About, Job, Loss},
     job_table::{JobTable, OPEN_JOBS, OPEN_JOBS_OF_OTHERS},
+    key::ComputerKey,
     link::{Link, Turn},
 };
-use crate::{
-    bridges::message::Introduction,
-    wire::frame::{ComputerId, JobReport, OutputPiece, Response},
+use crate::wire::{
+    frame::{JobReport, OutputPiece, Response},
+    names::RequestId,
 };
 
 /// How long a request may go without an `accepted` before it is sent again: the game drops events when its queue is
 /// full.
-const ACCEPT_TIME: Duration = Duration::from_secs(2);
+pub(super) const ACCEPT_TIME: Duration = Duration::from_secs(2);
 
 /// How long a call waits for a computer that just left. One that is gone for longer is not waited for.
 const COMES_BACK_WITHIN: Duration = Duration::from_secs(120);
@@ -32,16 +29,16 @@ const COMES_BACK_WITHIN: Duration = Duration::from_secs(120);
 /// A computer that has linked at least once.
 #[derive(Debug)]
 pub struct Computer {
-    /// Its number.
-    pub id: ComputerId,
+    /// Which one it is.
+    pub key: ComputerKey,
     facts: RwLock<Arc<Facts>>,
-    presence: watch::Sender<Presence>,
+    pub(super) presence: watch::Sender<Presence>,
     /// What this bridge asked.
-    jobs: Mutex<JobTable>,
+    pub(super) jobs: Mutex<JobTable>,
     /// What other bridges asked, or an earlier run of this one: so that none of them uses up the room of another.
-    others: Mutex<JobTable>,
+    pub(super) others: Mutex<JobTable>,
     /// This bridge's turn at it.
-    turn: Turn,
+    pub(super) turn: Turn,
 }
 
 /// Whether a computer can be asked now.
@@ -62,7 +59,7 @@ impl Computer {
     /// A computer that is heard of for the first time.
     pub fn new(facts: Facts, presence: Presence) -> Self {
         Self {
-            id: facts.id,
+            key: facts.key,
             facts: RwLock::new(Arc::new(facts)),
             presence: watch::Sender::new(presence),
             jobs: Mutex::new(JobTable::new(OPEN_JOBS)),
@@ -71,22 +68,9 @@ impl Computer {
         }
     }
 
-    /// What another bridge is told of it and this link.
-    pub fn introduction(&self, facts: &Facts, link: Option<&Link>) -> Introduction {
-        let mut known = link.map_or_else(Vec::new, |link| link.known.clone());
-        known.extend(lock(&self.others).known().map(str::to_owned));
-        Introduction {
-            computer_id: self.id,
-            link: link.map_or(0, |link| link.serial),
-            label: facts.label.clone(),
-            agent: facts.agent.clone(),
-            machine: facts.machine.clone(),
-            boot: facts.boot.clone(),
-            address: facts.address,
-            linked_since: facts.linked_since,
-            max_message: link.map_or(0, Link::max_message),
-            known,
-        }
+    /// The requests of other bridges that it has, or had.
+    pub fn known_of_others(&self) -> Vec<RequestId> {
+        lock(&self.others).known().cloned().collect()
     }
 
     /// What it told of itself when it last linked.
@@ -120,18 +104,15 @@ impl Computer {
     }
 
     /// Notes a new link, and returns the older one that it replaces. `known` are the jobs that the agent still has.
-    pub fn linked(&self, facts: Facts, known: &[String], link: Arc<Link>) -> Option<Arc<Link>> {
+    pub fn linked(&self, facts: Facts, known: &[RequestId], link: Arc<Link>) -> Option<Arc<Link>> {
         let mut open = lock(&self.jobs).open();
         open.append(&mut lock(&self.others).open());
         for job in open {
             let bound = job.look(|progress| progress.boot.clone());
             if bound.is_some() && bound != facts.boot {
-                self.lose(&job, "the computer has restarted since");
-            } else if job.stage() == Stage::Running
-                && facts.boot.is_some()
-                && !known.contains(&job.id)
-            {
-                self.lose(&job, "the computer no longer has the result");
+                self.lose(&job, Loss::Restarted);
+            } else if job.is_running() && facts.boot.is_some() && !known.contains(&job.id) {
+                self.lose(&job, Loss::ResultGone);
             }
         }
         *self.facts.write().unwrap_or_else(PoisonError::into_inner) = Arc::new(facts);
@@ -166,19 +147,19 @@ impl Computer {
     ///
     /// # Errors
     /// Too many requests have no end yet.
-    pub fn begin(&self, id: String, about: About<'_>) -> Result<Arc<Job>, TooManyJobs> {
+    pub fn begin(&self, id: RequestId, about: About<'_>) -> Result<Arc<Job>, TooManyJobs> {
         // What is asked now is meant for the program that runs now.
         let job = Job::new(id, about, self.facts().boot.clone());
         let entered = lock(&self.jobs).enter(job.clone());
         if entered {
             Ok(job)
         } else {
-            Err(TooManyJobs(self.id))
+            Err(TooManyJobs(self.key))
         }
     }
 
     /// A job by its id.
-    pub fn job(&self, id: &str) -> Option<Arc<Job>> {
+    pub fn job(&self, id: &RequestId) -> Option<Arc<Job>> {
         let own = lock(&self.jobs).get(id);
         own.or_else(|| lock(&self.others).get(id))
     }
@@ -193,12 +174,12 @@ impl Computer {
     /// The jobs without an end that the bridge asked whose ids begin so.
     pub fn open_jobs_of(&self, prefix: &str) -> Vec<Arc<Job>> {
         let mut open = lock(&self.others).open();
-        open.retain(|job| job.id.starts_with(prefix));
+        open.retain(|job| job.id.has_prefix(prefix));
         open
     }
 
     /// The computer has taken this request; the job, if there is one.
-    pub fn accepted(&self, id: &str) -> Option<Arc<Job>> {
+    pub fn accepted(&self, id: &RequestId) -> Option<Arc<Job>> {
         self.job(id).inspect(|job| job.accept())
     }
 
@@ -227,7 +208,7 @@ impl Computer {
     }
 
     /// Ends a job without an answer.
-    pub fn lose(&self, job: &Arc<Job>, why: &str) {
+    pub fn lose(&self, job: &Arc<Job>, why: Loss) {
         if job.lose(why) {
             lock(self.table_of(job)).note_end(job);
         }
@@ -250,7 +231,7 @@ impl Computer {
     }
 }
 
-fn lock(table: &Mutex<JobTable>) -> MutexGuard<'_, JobTable> {
+pub(super) fn lock(table: &Mutex<JobTable>) -> MutexGuard<'_, JobTable> {
     // Nothing that holds the lock leaves the table half changed.
     table.lock().unwrap_or_else(PoisonError::into_inner)
 }
@@ -260,8 +241,8 @@ fn lock(table: &Mutex<JobTable>) -> MutexGuard<'_, JobTable> {
 #[error(
     "computer {0} already has {OPEN_JOBS} jobs that have not ended. Cancel some: list-jobs shows them"
 )]
-pub struct TooManyJobs(pub ComputerId);
+pub struct TooManyJobs(pub ComputerKey);
 
-fn may_come_back(left: SystemTime) -> bool {
+pub(super) fn may_come_back(left: SystemTime) -> bool {
     SystemTime::now().duration_since(left).unwrap_or_default() <= COMES_BACK_WITHIN
 }

@@ -1,34 +1,34 @@
 //! Which computers exist, and ask one something, whoever holds the link port.
 //!
-//! The computers may be linked to this process or to another bridge (a guest); [`role`](crate::bridges::role) says which, and changes it
-//! when owners come and go. Both feed one [`Registry`](crate::computers::registry::Registry) of computers, each with a
-//! [`Link`](crate::computers::link::Link) that carries frames there and back. Whatever else brings computers one day, from
-//! another machine even, does so by feeding links too; nothing here or above depends on where a link ends.
+//! They may be linked to this process or to another bridge: [`Reach`] says which. Either way the [`Registry`] has them,
+//! so a call lives through any change of that as it lives through a broken link.
 
-use std::{path::Path, sync::Arc, time::Duration};
+use std::{sync::Arc, time::Duration};
 
-use serde_json::Value;
-use thiserror::Error;
-use tokio::time::{Instant, timeout};
+use serde_json::{Value, json};
+use tokio::{
+    sync::{Notify, watch},
+    time::{Instant, timeout},
+};
 
 use super::{
-    computer::{Computer, TooManyJobs, Waited},
+    asking::Waited,
+    computer::{Computer, TooManyJobs},
     job::{About, Cancelled, Job},
+    key::ComputerKey,
+    reach::{Elsewhere, JobElsewhere, Owner, Reach, Unreachable},
+    registry::Registry,
 };
 use crate::{
-    bridges::{
-        message::{Owner, Question, Reply},
-        owner_line::OwnerLine,
-        role::{Player, Role},
-        snapshot::JobSnapshot,
+    base::text::timestamp,
+    wire::{
+        names::{Method, RequestId},
+        text,
     },
-    link::{http, port::Blocked},
-    settings::LinkConfig,
-    wire::{frame::ComputerId, text},
 };
 
-/// How long the owner may take to tell of its jobs.
-const TELL_TIME: Duration = Duration::from_secs(5);
+/// How long whoever wants the computers waits for it to be known how they are reached.
+const KNOWN_WITHIN: Duration = Duration::from_secs(5);
 
 /// A value of an agent's own making, whose strings stand for bytes (wire/PROTOCOL.md, "Byte strings"), as text.
 pub fn decode_bytes(value: Value) -> Value {
@@ -38,19 +38,16 @@ pub fn decode_bytes(value: Value) -> Value {
 /// The computers, as tools see them.
 #[derive(Debug)]
 pub struct Fleet {
-    player: Player,
+    registry: Arc<Registry>,
+    reach: watch::Receiver<Reach>,
+    wanted: Arc<Notify>,
 }
-
-/// Why the computers can't be reached at all.
-#[derive(Debug, Error)]
-#[error("No computer can be reached over the link port {}: {}", .0.address, .0.reason)]
-pub struct Unreachable(pub Blocked);
 
 /// One thing to ask of a computer.
 #[derive(Debug, Clone, Copy)]
 pub struct Ask<'a> {
     /// The method of the link protocol.
-    pub method: &'a str,
+    pub method: Method,
     /// Its parameters.
     pub params: Option<&'a Value>,
     /// What it is about.
@@ -59,6 +56,22 @@ pub struct Ask<'a> {
 
 /// A job, and its computer.
 pub type Found = (Arc<Computer>, Arc<Job>);
+
+/// What `/health` tells: whether it works, how many computers are linked, who holds the link port, since when, and how
+/// many bridges share it.
+pub fn health(registry: &Registry, port: &LinkPort) -> Value {
+    let mut health = json!({
+        "ok": true,
+        "computers": registry.linked(),
+        "name": env!("CARGO_PKG_NAME"),
+        "version": env!("CARGO_PKG_VERSION"),
+    });
+    if let Some(owner) = &port.owner {
+        health["owner"] = json!({ "pid": owner.pid, "since": timestamp(owner.since) });
+        health["bridges"] = json!(port.bridges);
+    }
+    health
+}
 
 /// The link port, as far as it is known.
 #[derive(Debug, Clone)]
@@ -71,48 +84,50 @@ pub struct LinkPort {
     pub bridges: usize,
 }
 
-impl Fleet {
-    /// Starts with this configuration. `state` is the folder where the bridges of a user keep what they share; without
-    /// one, this bridge shares its link port with no other.
-    pub fn start(config: &LinkConfig, state: Option<&Path>) -> Self {
+impl LinkPort {
+    /// What is known of it at this moment.
+    pub fn of(reach: &Reach) -> Self {
+        let (owner, own, bridges) = match reach {
+            Reach::Here { owner, bridges } => (Some(owner.clone()), true, *bridges),
+            Reach::Through { owner, bridges, .. } => (Some(owner.clone()), false, *bridges),
+            Reach::Unknown | Reach::Blocked(_) => (None, false, 0),
+        };
         Self {
-            player: Player::start(config, state),
+            owner,
+            own,
+            bridges,
+        }
+    }
+}
+
+impl Fleet {
+    /// The computers of `registry`, which are reached as `reach` says; `wanted` is told when a client that stays wants
+    /// them.
+    pub fn new(
+        registry: Arc<Registry>,
+        reach: watch::Receiver<Reach>,
+        wanted: Arc<Notify>,
+    ) -> Self {
+        Self {
+            registry,
+            reach,
+            wanted,
         }
     }
 
     /// Makes the computers reachable now, for a client that stays.
     pub fn want(&self) {
-        self.player.want();
+        self.wanted.notify_one();
     }
 
     /// The link port, and who holds it.
     pub async fn port(&self) -> LinkPort {
-        let guests = self.player.registry().guests.count();
-        let look = |role: &Role| match role {
-            Role::Owner(owner) => LinkPort {
-                owner: Some(owner.clone()),
-                own: true,
-                bridges: guests + 1,
-            },
-            Role::Guest { owner, bridges, .. } => LinkPort {
-                owner: Some(owner.clone()),
-                own: false,
-                bridges: *bridges,
-            },
-            Role::Unknown | Role::Blocked(_) => LinkPort {
-                owner: None,
-                own: false,
-                bridges: 0,
-            },
-        };
-        self.player.look(look).await
+        self.look(LinkPort::of).await
     }
 
     /// What `/health` of this bridge tells.
     pub async fn health(&self) -> Value {
-        let port = self.port().await;
-        let registry = self.player.registry();
-        http::health(registry, port.owner.as_ref(), Some(port.bridges))
+        health(&self.registry, &self.port().await)
     }
 
     /// All computers, in order of their numbers, those that left included.
@@ -121,16 +136,16 @@ impl Fleet {
     /// No computer can be reached.
     pub async fn computers(&self) -> Result<Vec<Arc<Computer>>, Unreachable> {
         self.reachable().await?;
-        Ok(self.player.registry().all())
+        Ok(self.registry.all())
     }
 
     /// One computer, if it was ever linked.
     ///
     /// # Errors
     /// No computer can be reached.
-    pub async fn computer(&self, id: ComputerId) -> Result<Option<Arc<Computer>>, Unreachable> {
+    pub async fn computer(&self, key: ComputerKey) -> Result<Option<Arc<Computer>>, Unreachable> {
         self.reachable().await?;
-        Ok(self.player.registry().get(id))
+        Ok(self.registry.get(key))
     }
 
     /// All jobs that are running or still readable, whichever bridge asked for them, oldest first. Those of other
@@ -139,20 +154,21 @@ impl Fleet {
     /// # Errors
     /// No computer can be reached.
     pub async fn jobs(&self) -> Result<Vec<Found>, Unreachable> {
-        let line = self.reachable().await?;
-        let registry = self.player.registry();
+        let elsewhere = self.reachable().await?;
         let mut jobs = Vec::new();
-        for computer in registry.all() {
+        for computer in self.registry.all() {
             let own = computer.jobs().into_iter();
             // What this bridge once knew of others' jobs is older than what the owner knows now.
-            let own = own.filter(|job| line.is_none() || !job.adopted);
+            let own = own.filter(|job| elsewhere.is_none() || !job.adopted);
             jobs.extend(own.map(|job| (computer.clone(), job)));
         }
-        if let Some(line) = line
-            && let Some(Reply::Jobs { jobs: others }) = line.ask(Question::Jobs, TELL_TIME).await
+        if let Some(elsewhere) = elsewhere
+            && let Some(others) = elsewhere.jobs().await
         {
-            let others = others.into_iter().filter(|job| !registry.ids.made(&job.id));
-            jobs.extend(others.filter_map(|job| self.found(job)));
+            let others = others
+                .into_iter()
+                .filter(|told| !self.registry.ids.made(&told.job.id));
+            jobs.extend(others.filter_map(|told| self.found(told)));
         }
         jobs.sort_by(|(_, a), (_, b)| a.started.cmp(&b.started).then_with(|| a.id.cmp(&b.id)));
         Ok(jobs)
@@ -165,28 +181,23 @@ impl Fleet {
     /// No computer can be reached.
     pub async fn job(
         &self,
-        id: &str,
+        id: &RequestId,
         cursor: u64,
         wait: Duration,
     ) -> Result<Option<Found>, Unreachable> {
-        let line = self.reachable().await?;
-        if let Some((computer, job)) = self.here(id, line.as_deref()) {
+        let elsewhere = self.reachable().await?;
+        if let Some((computer, job)) = self.here(id, elsewhere.is_none()) {
             let mut progress = job.follow();
             let news = progress.wait_for(|progress| progress.has_news(cursor));
             // Without news in time, what is known is the answer.
             let _ = timeout(wait, news).await;
             return Ok(Some((computer, job)));
         }
-        let Some(line) = line else { return Ok(None) };
-        let question = Question::Job {
-            id: id.to_owned(),
-            cursor,
-            wait_ms: u64::try_from(wait.as_millis()).unwrap_or(u64::MAX),
+        let Some(elsewhere) = elsewhere else {
+            return Ok(None);
         };
-        Ok(match line.ask(question, wait).await {
-            Some(Reply::Job { job }) => job.and_then(|job| self.found(*job)),
-            _ => None,
-        })
+        let told = elsewhere.job(id, cursor, wait).await;
+        Ok(told.and_then(|told| self.found(told)))
     }
 
     /// Stops a job at its next yield, and waits `time` for word that it did; none if there is no such job.
@@ -195,48 +206,53 @@ impl Fleet {
     /// No computer can be reached.
     pub async fn cancel(
         &self,
-        id: &str,
+        id: &RequestId,
         time: Duration,
     ) -> Result<Option<(Found, Cancelled)>, Unreachable> {
-        let line = self.reachable().await?;
-        if let Some((computer, job)) = self.here(id, line.as_deref()) {
+        let elsewhere = self.reachable().await?;
+        if let Some((computer, job)) = self.here(id, elsewhere.is_none()) {
             let cancelled = computer.cancel(&job, time).await;
             return Ok(Some(((computer, job), cancelled)));
         }
-        let Some(line) = line else { return Ok(None) };
-        let question = Question::Cancel {
-            id: id.to_owned(),
-            time_ms: u64::try_from(time.as_millis()).unwrap_or(u64::MAX),
+        let Some(elsewhere) = elsewhere else {
+            return Ok(None);
         };
-        Ok(match line.ask(question, time).await {
-            Some(Reply::Cancelled { how, job }) => job
-                .and_then(|job| self.found(*job))
-                .map(|found| (found, how)),
-            _ => None,
-        })
+        let told = elsewhere.cancel(id, time).await;
+        Ok(told.and_then(|(told, how)| Some((self.found(told)?, how))))
     }
 
-    /// A job that this process knows all of: one of its own, or any while it holds the link port.
-    fn here(&self, id: &str, line: Option<&OwnerLine>) -> Option<Found> {
-        let registry = self.player.registry();
-        let found = registry.job(id)?;
-        (line.is_none() || registry.ids.made(id)).then_some(found)
+    /// A job that this process knows all of: one of its own, or any while computers link to it.
+    fn here(&self, id: &RequestId, all: bool) -> Option<Found> {
+        let found = self.registry.job(id)?;
+        (all || self.registry.ids.made(id)).then_some(found)
     }
 
-    /// A job that the owner told of.
-    fn found(&self, job: JobSnapshot) -> Option<Found> {
-        let computer = self.player.registry().get(job.computer_id)?;
-        Some((computer, job.into_job()))
+    /// A job that another bridge told of.
+    fn found(&self, told: JobElsewhere) -> Option<Found> {
+        Some((self.registry.get(told.computer)?, told.job))
     }
 
-    /// The line to the owner, if that is another bridge.
-    async fn reachable(&self) -> Result<Option<Arc<OwnerLine>>, Unreachable> {
-        let look = |role: &Role| match role {
-            Role::Blocked(blocked) => Err(Unreachable(blocked.clone())),
-            Role::Guest { line, .. } => Ok(Some(line.clone())),
-            Role::Unknown | Role::Owner(_) => Ok(None),
+    /// Whom to ask about what only another bridge knows, if computers link to that.
+    async fn reachable(&self) -> Result<Option<Arc<dyn Elsewhere>>, Unreachable> {
+        let look = |reach: &Reach| match reach {
+            Reach::Blocked(blocked) => Err(Unreachable(blocked.clone())),
+            Reach::Through { elsewhere, .. } => Ok(Some(elsewhere.clone())),
+            Reach::Unknown | Reach::Here { .. } => Ok(None),
         };
-        self.player.look(look).await
+        self.look(look).await
+    }
+
+    /// Looks at how computers are reached as soon as that is known, or after five seconds all the same.
+    async fn look<T>(&self, look: impl FnOnce(&Reach) -> T) -> T {
+        if !matches!(*self.reach.borrow(), Reach::Unknown) {
+            return look(&self.reach.borrow());
+        }
+        let mut reach = self.reach.clone();
+        let known = reach.wait_for(|reach| !matches!(reach, Reach::Unknown));
+        match timeout(KNOWN_WITHIN, known).await {
+            Ok(Ok(reach)) => look(&reach),
+            _ => look(&Reach::Unknown),
+        }
     }
 
     /// Enters a request to a computer, to be sent by [`Fleet::run`].
@@ -244,7 +260,7 @@ impl Fleet {
     /// # Errors
     /// The computer has too many jobs that have not ended.
     pub fn begin(&self, computer: &Computer, ask: Ask<'_>) -> Result<Arc<Job>, TooManyJobs> {
-        computer.begin(self.player.registry().ids.next(), ask.about)
+        computer.begin(self.registry.ids.next(), ask.about)
     }
 
     /// Sends a request until the computer has it, and waits for its end, `time` at most. Dropping the future gives up

@@ -1,6 +1,7 @@
 //! One request to a computer: from when it is made until nobody can want its answer any more.
 
 use std::{
+    fmt,
     hash::{BuildHasher, RandomState},
     sync::{
         Arc,
@@ -13,7 +14,10 @@ use serde::{Deserialize, Serialize};
 use tokio::sync::watch;
 
 use super::output::{Output, Page};
-use crate::wire::frame::{Answer, JobReport, OutputPiece};
+use crate::wire::{
+    frame::{Answer, JobReport, OutputPiece},
+    names::{Boot, RequestId},
+};
 
 /// How much of a job's code is shown in lists, in characters.
 const SHOWN_CODE: usize = 120;
@@ -22,7 +26,7 @@ const SHOWN_CODE: usize = 120;
 #[derive(Debug)]
 pub struct Job {
     /// The request's id, unique across bridges and their restarts.
-    pub id: String,
+    pub id: RequestId,
     /// The beginning of its code, for lists.
     pub code: String,
     /// Whether it holds the turtle while it runs.
@@ -73,7 +77,7 @@ pub struct Progress {
     /// Where it stands.
     pub stage: Stage,
     /// The start of the agent program that it is for, once that is known. It runs on no other.
-    pub boot: Option<String>,
+    pub boot: Option<Boot>,
     /// What it printed.
     output: Output,
     /// The number of the next piece of output.
@@ -115,7 +119,47 @@ pub enum End {
     /// With the computer's answer.
     Answered(Answer),
     /// Without one, and why. Whether its code ran to the end is not known.
-    Lost(String),
+    Lost(Loss),
+}
+
+/// Why a job ended without an answer. Bridges tell each other its text.
+#[derive(Debug, Clone, PartialEq, Eq, Deserialize, Serialize)]
+#[serde(from = "String", into = "String")]
+pub enum Loss {
+    /// The agent program that had it was started anew.
+    Restarted,
+    /// The agent is the same, but knows nothing of it any more.
+    ResultGone,
+    /// The call gave up before the computer was there to take it; why it was not, as a sentence's end.
+    NeverReached(String),
+    /// The link to an agent of version 1 ended, which is asked nothing twice; why, as a sentence's end.
+    LinkEnded(String),
+}
+
+impl fmt::Display for Loss {
+    fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
+        match self {
+            Self::Restarted => f.write_str("the computer has restarted since"),
+            Self::ResultGone => f.write_str("the computer no longer has the result"),
+            Self::NeverReached(why) => write!(f, "it never reached the computer: {why}"),
+            Self::LinkEnded(why) => f.write_str(why),
+        }
+    }
+}
+
+impl From<Loss> for String {
+    fn from(loss: Loss) -> Self {
+        loss.to_string()
+    }
+}
+
+impl From<String> for Loss {
+    fn from(text: String) -> Self {
+        [Self::Restarted, Self::ResultGone]
+            .into_iter()
+            .find(|loss| loss.to_string() == text)
+            .unwrap_or(Self::LinkEnded(text))
+    }
 }
 
 impl End {
@@ -133,12 +177,12 @@ impl End {
 
 impl Job {
     /// A request that is about to be sent.
-    pub fn new(id: String, about: About<'_>, boot: Option<String>) -> Arc<Self> {
+    pub fn new(id: RequestId, about: About<'_>, boot: Option<Boot>) -> Arc<Self> {
         Arc::new(Self::at(id, about, boot, SystemTime::now(), false))
     }
 
     /// A job that an agent still knows from another bridge.
-    pub fn adopt(report: &JobReport, boot: Option<String>) -> Arc<Self> {
+    pub fn adopt(report: &JobReport, boot: Option<Boot>) -> Arc<Self> {
         let age = std::time::Duration::from_millis(report.age_ms);
         let started = SystemTime::now()
             .checked_sub(age)
@@ -158,9 +202,9 @@ impl Job {
     }
 
     fn at(
-        id: String,
+        id: RequestId,
         about: About<'_>,
-        boot: Option<String>,
+        boot: Option<Boot>,
         started: SystemTime,
         adopted: bool,
     ) -> Self {
@@ -186,13 +230,13 @@ impl Job {
     }
 
     /// A request that another bridge makes through this one.
-    pub fn relayed(id: String, about: About<'_>, boot: Option<String>) -> Arc<Self> {
+    pub fn relayed(id: RequestId, about: About<'_>, boot: Option<Boot>) -> Arc<Self> {
         Arc::new(Self::at(id, about, boot, SystemTime::now(), true))
     }
 
     /// A job of another bridge, as that bridge told of it.
     pub fn restore(
-        id: String,
+        id: RequestId,
         code: String,
         exclusive: bool,
         started: SystemTime,
@@ -224,13 +268,23 @@ impl Job {
         self.look(|progress| progress.stage)
     }
 
+    /// Whether the computer has it, and it has not ended.
+    pub fn is_running(&self) -> bool {
+        self.stage() == Stage::Running
+    }
+
+    /// Whether it has ended.
+    pub fn has_ended(&self) -> bool {
+        self.look(Progress::has_ended)
+    }
+
     /// Binds the job to this start of the agent program, unless it is bound already; tells whether it may run there.
-    pub fn bind(&self, boot: Option<&str>) -> bool {
+    pub fn bind(&self, boot: Option<&Boot>) -> bool {
         let mut fits = true;
         self.progress.send_if_modified(|progress| {
             match &progress.boot {
-                Some(bound) => fits = Some(bound.as_str()) == boot,
-                None => progress.boot = boot.map(str::to_owned),
+                Some(bound) => fits = Some(bound) == boot,
+                None => progress.boot = boot.cloned(),
             }
             false
         });
@@ -240,7 +294,7 @@ impl Job {
     /// Notes that the computer has it.
     pub fn accept(&self) {
         self.progress.send_if_modified(|progress| {
-            let first = progress.stage == Stage::Asked;
+            let first = progress.is_asked();
             if first {
                 progress.stage = Stage::Running;
             }
@@ -284,13 +338,13 @@ impl Job {
     }
 
     /// Ends the job without an answer; the first end counts, and tells so.
-    pub fn lose(&self, why: &str) -> bool {
-        self.end(|_| End::Lost(why.to_owned()))
+    pub fn lose(&self, why: Loss) -> bool {
+        self.end(|_| End::Lost(why))
     }
 
     fn end(&self, how: impl FnOnce(&mut Output) -> End) -> bool {
         self.progress.send_if_modified(|progress| {
-            if progress.stage == Stage::Ended {
+            if progress.has_ended() {
                 return false;
             }
             progress.end = Some(Arc::new(how(&mut progress.output)));
@@ -331,9 +385,19 @@ impl Progress {
         self.output = Output::restore(from, bytes, printed);
     }
 
+    /// Whether there is no word from the computer yet.
+    pub fn is_asked(&self) -> bool {
+        self.stage == Stage::Asked
+    }
+
+    /// Whether it has ended.
+    pub fn has_ended(&self) -> bool {
+        self.stage == Stage::Ended
+    }
+
     /// Whether there is something to tell one who knows what was printed up to `cursor`.
     pub fn has_news(&self, cursor: u64) -> bool {
-        self.stage == Stage::Ended || self.printed() > cursor
+        self.has_ended() || self.printed() > cursor
     }
 
     /// The number of the last piece of output that came.
@@ -398,12 +462,9 @@ impl Default for RequestIds {
 
 impl RequestIds {
     /// A new id.
-    pub fn next(&self) -> String {
-        format!(
-            "{}{}",
-            self.prefix,
-            self.next.fetch_add(1, Ordering::Relaxed)
-        )
+    pub fn next(&self) -> RequestId {
+        let n = self.next.fetch_add(1, Ordering::Relaxed);
+        RequestId::from(format!("{}{n}", self.prefix))
     }
 
     /// What all ids of this bridge begin with.
@@ -411,14 +472,9 @@ impl RequestIds {
         &self.prefix
     }
 
-    /// What all ids of the bridge that made this one begin with.
-    pub fn prefix_of(id: &str) -> Option<&str> {
-        id.find('-').map(|dash| &id[..=dash])
-    }
-
     /// Whether this bridge, in this run, made the id.
-    pub fn made(&self, id: &str) -> bool {
-        id.starts_with(&self.prefix)
+    pub fn made(&self, id: &RequestId) -> bool {
+        id.has_prefix(&self.prefix)
     }
 }
 
@@ -491,8 +547,8 @@ mod tests {
     #[test]
     fn the_first_end_counts() {
         let job = Job::new("j".into(), About::unlisted(), None);
-        job.lose("first");
-        job.lose("second");
+        job.lose(Loss::LinkEnded("first".into()));
+        job.lose(Loss::Restarted);
         job.answer(
             Answer {
                 result: None,
@@ -501,7 +557,7 @@ mod tests {
             None,
         );
         assert!(
-            matches!(job.look(|p| p.end.clone()).as_deref(), Some(End::Lost(why)) if why == "first")
+            matches!(job.look(|p| p.end.clone()).as_deref(), Some(End::Lost(Loss::LinkEnded(why))) if why == "first")
         );
     }
 
@@ -522,9 +578,8 @@ mod tests {
 
     #[test]
     fn a_job_runs_on_the_boot_it_was_made_for_and_no_other() {
+        let (a, b) = (Boot::from("a"), Boot::from("b"));
         let job = Job::new("j".into(), About::unlisted(), None);
-        assert!(
-            job.bind(Some("a")) && job.bind(Some("a")) && !job.bind(Some("b")) && !job.bind(None)
-        );
+        assert!(job.bind(Some(&a)) && job.bind(Some(&a)) && !job.bind(Some(&b)) && !job.bind(None));
     }
 }

@@ -6,7 +6,8 @@ use std::{
     time::{Duration, SystemTime},
 };
 
-use super::job::{Job, Progress, Stage};
+use super::job::{Job, Progress};
+use crate::wire::names::RequestId;
 
 /// How many of a bridge's own jobs may be without an end.
 pub const OPEN_JOBS: usize = 256;
@@ -24,7 +25,7 @@ const ENDED_BYTES: usize = 16 * 1024 * 1024;
 pub struct JobTable {
     /// How many may be without an end.
     room: usize,
-    all: HashMap<String, Arc<Job>>,
+    all: HashMap<RequestId, Arc<Job>>,
     /// Those that have ended, in that order, with their size in bytes.
     ended: VecDeque<(Arc<Job>, usize)>,
     ended_bytes: usize,
@@ -51,12 +52,12 @@ impl JobTable {
     }
 
     /// A job by its id.
-    pub fn get(&self, id: &str) -> Option<Arc<Job>> {
+    pub fn get(&self, id: &RequestId) -> Option<Arc<Job>> {
         self.all.get(id).cloned()
     }
 
     /// Forgets a job that has not ended.
-    pub fn remove(&mut self, id: &str) {
+    pub fn remove(&mut self, id: &RequestId) {
         self.all.remove(id);
     }
 
@@ -76,7 +77,7 @@ impl JobTable {
     pub fn open(&self) -> Vec<Arc<Job>> {
         self.all
             .values()
-            .filter(|job| job.stage() != Stage::Ended)
+            .filter(|job| !job.has_ended())
             .cloned()
             .collect()
     }
@@ -89,11 +90,12 @@ impl JobTable {
     }
 
     /// The ids of those that the computer has, or had.
-    pub fn known(&self) -> impl Iterator<Item = &str> {
-        self.all
+    pub fn known(&self) -> impl Iterator<Item = &RequestId> {
+        let known = self
+            .all
             .values()
-            .filter(|job| job.stage() != Stage::Asked)
-            .map(|job| job.id.as_str())
+            .filter(|job| !job.look(Progress::is_asked));
+        known.map(|job| &job.id)
     }
 
     fn forget_old(&mut self) {
@@ -120,7 +122,7 @@ mod tests {
     use crate::{computers::job::About, wire::frame::Answer};
 
     fn enter(table: &mut JobTable, id: usize) -> Arc<Job> {
-        let job = Job::new(format!("{id:05}"), About::listed("", false), None);
+        let job = Job::new(format!("{id:05}").into(), About::listed("", false), None);
         assert!(table.enter(job.clone()));
         job
     }
@@ -149,8 +151,8 @@ mod tests {
         assert_eq!(listed.len(), 129);
         assert!(
             listed.contains(&running.id)
-                && !listed.contains(&"00071".to_owned())
-                && listed.contains(&"00072".to_owned())
+                && !listed.contains(&"00071".into())
+                && listed.contains(&"00072".into())
         );
     }
 
@@ -174,6 +176,6 @@ mod tests {
         end(&mut table, &jobs[0], 0);
         assert!(table.enter(one_more.clone()));
         end(&mut table, &one_more, 0);
-        assert!(table.get("more").is_none() && table.get("00000").is_some());
+        assert!(table.get(&"more".into()).is_none() && table.get(&"00000".into()).is_some());
     }
 }

@@ -1,66 +1,88 @@
-//! The bridge's end of a link: what the rest of the program holds of it, to send a computer frames.
+//! A link to a computer, whoever holds its other end: what the rest of the program sends frames through.
 
 use std::{
+    fmt::Debug,
     future::Future,
     sync::{Arc, OnceLock},
 };
 
+use futures_util::future::BoxFuture;
 use tokio::{
-    sync::{Mutex, Semaphore, SemaphorePermit, mpsc, oneshot},
+    sync::{Mutex, Semaphore, SemaphorePermit},
     time::Instant,
 };
 use tokio_util::sync::CancellationToken;
 
 use super::job::Job;
-use crate::{
-    bridges::{
-        message::{self, AboutRequest, Introduction},
-        owner_line::OwnerLine,
-    },
-    wire::{
-        ending::{Ending, LinkEnded},
-        frame::{self, ComputerId, Hello},
-        text::TextMode,
-    },
+use crate::wire::{
+    ending::{Ending, LinkEnded},
+    names::{Dialect, RequestId},
 };
 
 /// How many requests may be on their way to one computer. The game queues 256 events and drops what comes after, so
 /// neither side lets more than 32 frames wait for the other.
-const WINDOW: usize = 32;
+pub const WINDOW: usize = 32;
 
-/// The bridge's end of a link, through which a linked computer is sent frames.
-#[derive(Debug)]
-pub struct Link {
-    /// Which link this is, by the count of the bridge that holds the link port.
-    pub serial: u64,
-    text_mode: TextMode,
-    /// The start of the agent program; none with an agent of version 1.
-    boot: Option<String>,
-    /// The largest message the agent takes, in bytes.
-    max_message: usize,
-    /// The requests that the agent knew when it linked.
-    pub(super) known: Vec<String>,
-    outlet: Outlet,
-    /// A permit for each request that the computer has not yet taken from its event queue.
-    window: Semaphore,
-    /// Cancelled to make the session end.
-    end: CancellationToken,
-    /// Cancelled when the session has ended.
-    ended: CancellationToken,
-    /// Why the session was made to end, or ended.
-    ending: OnceLock<Ending>,
+/// Where a link's frames go. One for each way by which computers are reached.
+pub trait Outlet: Debug + Send + Sync {
+    /// Hands over a request as one message, once there is room for it. It is gone when the link breaks before it is
+    /// sent.
+    ///
+    /// # Errors
+    /// The link has ended.
+    fn request<'a>(&'a self, request: Outbound<'a>) -> BoxFuture<'a, Result<(), LinkEnded>>;
+
+    /// Sends a request that is too long for one message, or not ASCII, and waits until all of it has arrived.
+    ///
+    /// # Errors
+    /// The link ended first, or the agent refused the frame.
+    fn long_request<'a>(&'a self, request: Outbound<'a>) -> BoxFuture<'a, Result<(), LinkEnded>>;
+
+    /// Hands over a small frame that answers one. It is gone when the link breaks before it is sent.
+    ///
+    /// # Errors
+    /// The link has ended.
+    fn note(&self, frame: String) -> BoxFuture<'_, Result<(), LinkEnded>>;
 }
 
-/// Where a link's frames go.
+/// A request on its way out.
 #[derive(Debug)]
-enum Outlet {
-    /// To the session with the computer, in this process.
-    Session(mpsc::Sender<Box<Outgoing>>),
-    /// To the bridge that holds the link port, which passes them on.
-    Owner {
-        line: Arc<OwnerLine>,
-        computer: ComputerId,
-    },
+pub struct Outbound<'a> {
+    /// What it becomes on the computer.
+    pub job: &'a Job,
+    /// The request as JSON.
+    pub frame: String,
+    /// Until when it is worth sending.
+    pub deadline: Instant,
+}
+
+/// What both ends of a link agreed on.
+#[derive(Debug)]
+pub struct Terms {
+    /// Which link this is, by the count of the bridge that holds the link port.
+    pub serial: u64,
+    /// What is spoken.
+    pub dialect: Dialect,
+    /// The largest message the agent takes, in bytes.
+    pub max_message: usize,
+    /// The requests that the agent knew when it linked.
+    pub known: Vec<RequestId>,
+}
+
+/// A link, through which a linked computer is sent frames.
+#[derive(Debug)]
+pub struct Link {
+    /// What both ends agreed on.
+    pub terms: Terms,
+    outlet: Box<dyn Outlet>,
+    /// A permit for each request that the computer has not yet taken from its event queue.
+    window: Semaphore,
+    /// Cancelled to make whatever serves the link end it.
+    end: CancellationToken,
+    /// Cancelled when that has ended it.
+    ended: CancellationToken,
+    /// Why it was made to end, or ended.
+    ending: OnceLock<Ending>,
 }
 
 /// One bridge's turn at a computer. Of each bridge's requests only one at a time stands in the queue for the computer's
@@ -68,60 +90,12 @@ enum Outlet {
 #[derive(Debug, Default)]
 pub struct Turn(Mutex<()>);
 
-/// What a session is given to send. It travels boxed, since each link holds room for many of these.
-#[derive(Debug)]
-pub enum Outgoing {
-    /// One message.
-    Message(String),
-    /// A frame that is too long for one message.
-    Parts(InParts),
-}
-
-/// A frame that goes out in parts.
-#[derive(Debug)]
-pub struct InParts {
-    /// Its name.
-    pub of: String,
-    /// Its JSON, where strings may hold bytes over 127.
-    pub frame: Vec<u8>,
-    /// Told when all of it has arrived.
-    pub arrived: oneshot::Sender<()>,
-}
-
 impl Link {
-    /// A link to the agent that said `hello`, and the receiver that its session reads frames from.
-    pub fn new(hello: &mut Hello, serial: u64) -> (Arc<Self>, mpsc::Receiver<Box<Outgoing>>) {
-        let (frames, receiver) = mpsc::channel(WINDOW);
-        let link = Self {
-            serial,
-            text_mode: hello.text_mode(),
-            boot: hello.boot_name(),
-            max_message: hello.max_message.min(frame::DEFAULT_MAX_MESSAGE),
-            known: std::mem::take(&mut hello.jobs),
-            outlet: Outlet::Session(frames),
-            window: Semaphore::new(WINDOW),
-            end: CancellationToken::new(),
-            ended: CancellationToken::new(),
-            ending: OnceLock::new(),
-        };
-        (Arc::new(link), receiver)
-    }
-
-    /// A link to a computer that is linked to another bridge, at the other end of this line.
-    pub fn through_owner(introduction: &Introduction, line: Arc<OwnerLine>) -> Arc<Self> {
+    /// A link on these terms, whose frames go there.
+    pub fn new(terms: Terms, outlet: Box<dyn Outlet>) -> Arc<Self> {
         Arc::new(Self {
-            serial: introduction.link,
-            text_mode: match introduction.boot {
-                Some(_) => TextMode::Bytes,
-                None => TextMode::Plain,
-            },
-            boot: introduction.boot.clone(),
-            max_message: introduction.max_message.min(frame::DEFAULT_MAX_MESSAGE),
-            known: Vec::new(),
-            outlet: Outlet::Owner {
-                line,
-                computer: introduction.computer_id,
-            },
+            terms,
+            outlet,
             window: Semaphore::new(WINDOW),
             end: CancellationToken::new(),
             ended: CancellationToken::new(),
@@ -129,19 +103,9 @@ impl Link {
         })
     }
 
-    /// How strings travel.
-    pub fn text_mode(&self) -> TextMode {
-        self.text_mode
-    }
-
-    /// The start of the agent program; none with an agent of version 1.
-    pub fn boot(&self) -> Option<&str> {
-        self.boot.as_deref()
-    }
-
-    /// The largest message the agent takes, in bytes.
-    pub fn max_message(&self) -> usize {
-        self.max_message
+    /// What is spoken.
+    pub fn dialect(&self) -> &Dialect {
+        &self.terms.dialect
     }
 
     /// Waits for a place in the computer's event queue, in this bridge's turn; none if the link ended.
@@ -150,75 +114,36 @@ impl Link {
         self.window.acquire().await.ok()
     }
 
-    /// Hands over a request that is worth sending until `deadline`, as one message. It is gone when the link breaks before it is sent.
+    /// As [`Outlet::request`].
     ///
     /// # Errors
     /// The link has ended.
-    pub async fn send_request(
-        &self,
-        job: &Job,
-        message: String,
-        deadline: Instant,
-    ) -> Result<(), LinkEnded> {
-        match &self.outlet {
-            Outlet::Session(frames) => hand(frames, Outgoing::Message(message)).await,
-            Outlet::Owner { line, computer } => {
-                let about = about(job, deadline);
-                line.send(*computer, self.serial, Some(&about), &message)
-                    .await
-            }
-        }
+    pub async fn request(&self, request: Outbound<'_>) -> Result<(), LinkEnded> {
+        self.outlet.request(request).await
     }
 
-    /// Sends such a request in parts, and waits until all of it has arrived.
+    /// As [`Outlet::long_request`].
     ///
     /// # Errors
     /// The link ended first, or the agent refused the frame.
-    pub async fn send_request_in_parts(
-        &self,
-        job: &Job,
-        frame: String,
-        deadline: Instant,
-    ) -> Result<(), LinkEnded> {
-        match &self.outlet {
-            Outlet::Session(frames) => {
-                let (arrived, waiting) = oneshot::channel();
-                let frame = Outgoing::Parts(InParts {
-                    of: job.id.clone(),
-                    frame: frame.into_bytes(),
-                    arrived,
-                });
-                hand(frames, frame).await?;
-                waiting.await.map_err(|_| LinkEnded)
-            }
-            Outlet::Owner { line, computer } => {
-                let about = about(job, deadline);
-                line.send_long(&job.id, *computer, self.serial, &about, &frame)
-                    .await
-            }
-        }
+    pub async fn long_request(&self, request: Outbound<'_>) -> Result<(), LinkEnded> {
+        self.outlet.long_request(request).await
     }
 
-    /// Hands over a small frame. It is gone when the link breaks before it is sent.
+    /// As [`Outlet::note`].
     ///
     /// # Errors
     /// The link has ended.
-    pub async fn send(&self, message: String) -> Result<(), LinkEnded> {
-        match &self.outlet {
-            Outlet::Session(frames) => hand(frames, Outgoing::Message(message)).await,
-            Outlet::Owner { line, computer } => {
-                line.note(message::envelope(*computer, self.serial, None, &message));
-                Ok(())
-            }
-        }
+    pub async fn note(&self, frame: String) -> Result<(), LinkEnded> {
+        self.outlet.note(frame).await
     }
 
-    /// Waits until the session has ended.
+    /// Waits until the link has ended.
     pub fn ended(&self) -> impl Future<Output = ()> + '_ {
         self.ended.cancelled()
     }
 
-    /// Whether the session has ended.
+    /// Whether the link has ended.
     pub fn has_ended(&self) -> bool {
         self.ended.is_cancelled()
     }
@@ -230,37 +155,48 @@ impl Link {
             .map_or_else(|| "the link ended".to_owned(), Ending::why)
     }
 
-    /// Whoever waits for the link, or for a place at its computer, learns that it has ended. Why, and that the computer
-    /// is gone, has to be noted before.
-    pub fn has_just_ended(&self) {
+    /// Notes that the link has ended: whoever waits for it, or for a place at its computer, learns so. Why, and that
+    /// the computer is gone, has to be noted before.
+    pub fn note_end(&self) {
         self.window.close();
         self.ended.cancel();
     }
 
-    /// Waits until the session is made to end, and tells why.
+    /// Waits until the link is made to end, and tells why.
     pub async fn told_to_end(&self) -> Ending {
         self.end.cancelled().await;
         let ending = self.ending.get().cloned();
         ending.unwrap_or(Ending::ClosedByAgent(None))
     }
 
-    /// Makes the session end for this reason; the first reason counts.
+    /// Makes whatever serves the link end it for this reason; the first reason counts.
     pub fn end(&self, ending: Ending) {
         let _ = self.ending.set(ending);
         self.end.cancel();
     }
 }
 
-async fn hand(frames: &mpsc::Sender<Box<Outgoing>>, frame: Outgoing) -> Result<(), LinkEnded> {
-    frames.send(Box::new(frame)).await.map_err(|_| LinkEnded)
-}
+#[cfg(test)]
+pub(crate) mod tests {
+    use futures_util::FutureExt;
 
-fn about(job: &Job, deadline: Instant) -> AboutRequest<'_> {
-    let left = deadline.saturating_duration_since(Instant::now());
-    AboutRequest {
-        code: job.code.as_str().into(),
-        exclusive: job.exclusive,
-        listed: job.listed,
-        deadline_ms: u64::try_from(left.as_millis()).unwrap_or(u64::MAX),
+    use super::*;
+
+    /// Loses whatever it is handed.
+    #[derive(Debug)]
+    pub(crate) struct Nowhere;
+
+    impl Outlet for Nowhere {
+        fn request<'a>(&'a self, _: Outbound<'a>) -> BoxFuture<'a, Result<(), LinkEnded>> {
+            async { Err(LinkEnded) }.boxed()
+        }
+
+        fn long_request<'a>(&'a self, _: Outbound<'a>) -> BoxFuture<'a, Result<(), LinkEnded>> {
+            async { Err(LinkEnded) }.boxed()
+        }
+
+        fn note(&self, _: String) -> BoxFuture<'_, Result<(), LinkEnded>> {
+            async { Err(LinkEnded) }.boxed()
+        }
     }
 }

@@ -1,21 +1,36 @@
 //! Which computers there are, and what each was asked: the registry, jobs and their output.
+//!
+//! Nothing here knows a socket. The game's side and other bridges feed the [`registry`]: each computer they tell of has
+//! a [`link::Link`], which carries frames to it by an [`link::Outlet`] of theirs. Who passes computers on to others is
+//! a [`follower::Follower`], and whom to ask about jobs of other bridges an [`reach::Elsewhere`]. So whatever brings
+//! computers one day, from another machine even, needs no change here or above.
 
+mod asking;
 pub mod computer;
+mod facts;
 pub mod fleet;
+pub mod follower;
 pub mod job;
 mod job_table;
+pub mod key;
 pub mod link;
 mod output;
+pub mod reach;
 pub mod registry;
+mod relaying;
 
 pub use self::{
-    computer::{Computer, Facts, Presence, TooManyJobs, Waited},
+    asking::Waited,
+    computer::{Computer, Presence, TooManyJobs},
+    facts::Facts,
+    fleet::{Ask, Fleet, LinkPort, decode_bytes},
     job::{About, Cancelled, End, Job, Progress, Stage},
+    key::ComputerKey,
+    reach::{Blocked, Owner, Unreachable},
+    relaying::Relayed,
 };
-pub use crate::{
-    base::text::{one_line, timestamp},
-    bridges::message::Owner,
-    link::port::Blocked,
-    wire::frame::{AgentError, Answer, ComputerId},
+pub use crate::wire::{
+    error::{AgentError, ErrorKind},
+    frame::Answer,
+    names::{Boot, Method, RequestId},
 };
-pub use fleet::{Ask, Fleet, LinkPort, Unreachable, decode_bytes};

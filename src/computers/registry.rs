@@ -10,23 +10,15 @@ use std::{
     time::SystemTime,
 };
 
-use tokio::sync::mpsc;
-
 use super::{
-    computer::{Computer, Facts, Presence},
+    computer::{Computer, Presence},
+    facts::Facts,
+    follower::Follower,
     job::{Job, RequestIds},
-    link::{Link, Outgoing},
+    key::ComputerKey,
+    link::{Link, Outlet, Terms},
 };
-use crate::{
-    bridges::{
-        guests::{Guest, Guests},
-        message::{FromOwner, Introduction},
-    },
-    wire::{
-        ending::Ending,
-        frame::{ComputerId, Hello},
-    },
-};
+use crate::wire::{ending::Ending, hello::Hello, limits::DEFAULT_MAX_MESSAGE, names::RequestId};
 
 /// How many computers that left are remembered; the longest gone are forgotten first.
 const REMEMBERED: usize = 1_000;
@@ -34,30 +26,45 @@ const REMEMBERED: usize = 1_000;
 /// All computers this bridge has seen, by number: those linked to it, or to the bridge that holds the link port.
 #[derive(Debug, Default)]
 pub struct Registry {
-    computers: Mutex<BTreeMap<ComputerId, Arc<Computer>>>,
+    computers: Mutex<BTreeMap<ComputerKey, Arc<Computer>>>,
     /// How many of them are linked, kept beside the map so that `/health` costs nothing.
     linked: AtomicU64,
     /// Counts the links.
     links: AtomicU64,
     /// Makes the ids of this bridge's requests.
     pub ids: RequestIds,
-    /// The bridges that share the computers while this one holds the link port. They are told of every change in the
-    /// order in which it happened.
-    pub guests: Guests,
+    /// Whoever passes the computers on to others.
+    followers: Vec<Arc<dyn Follower>>,
 }
 
 impl Registry {
-    /// Makes a link to the agent that said `hello`, and enters its computer. Returns the computer, the link, what its
-    /// session is to send, and the older link of the same number that it replaces.
-    pub fn link(&self, mut hello: Hello, address: SocketAddr) -> Registered {
-        let serial = self.links.fetch_add(1, Ordering::Relaxed) + 1;
+    /// One without computers, whose changes they follow.
+    pub fn followed_by(followers: Vec<Arc<dyn Follower>>) -> Self {
+        Self {
+            followers,
+            ..Self::default()
+        }
+    }
+
+    /// Makes a link to the agent that said `hello`, whose frames go to `outlet`, and enters its computer.
+    pub fn link(
+        &self,
+        mut hello: Hello,
+        address: SocketAddr,
+        outlet: Box<dyn Outlet>,
+    ) -> Registered {
         let facts = Facts::new(&hello, address);
-        let (link, frames) = Link::new(&mut hello, serial);
-        let (computer, older) = self.register(facts, &link.known, link.clone());
+        let terms = Terms {
+            serial: self.links.fetch_add(1, Ordering::Relaxed) + 1,
+            dialect: hello.dialect(),
+            max_message: hello.max_message.min(DEFAULT_MAX_MESSAGE),
+            known: std::mem::take(&mut hello.jobs),
+        };
+        let link = Link::new(terms, outlet);
+        let (computer, older) = self.register(facts, &link.terms.known, link.clone());
         Registered {
             computer,
             link,
-            frames,
             older,
         }
     }
@@ -67,39 +74,40 @@ impl Registry {
     pub fn register(
         &self,
         facts: Facts,
-        known: &[String],
+        known: &[RequestId],
         link: Arc<Link>,
     ) -> (Arc<Computer>, Option<Arc<Link>>) {
         let mut computers = self.lock();
-        let (computer, older) = match computers.get(&facts.id) {
+        let (computer, older) = match computers.get(&facts.key) {
             Some(computer) => (
                 computer.clone(),
                 computer.linked(facts, known, link.clone()),
             ),
             None => {
                 let computer = Arc::new(Computer::new(facts, Presence::Linked(link.clone())));
-                computers.insert(computer.id, computer.clone());
+                computers.insert(computer.key, computer.clone());
                 (computer, None)
             }
         };
         if older.is_none() {
             self.linked.fetch_add(1, Ordering::Relaxed);
         }
-        self.guests
-            .tell_all(|| FromOwner::Linked(computer.introduction(&computer.facts(), Some(&link))));
+        for follower in &self.followers {
+            follower.linked(&computer, &link);
+        }
         (computer, older)
     }
 
     /// Enters a computer that another bridge says is gone; one that is linked here stays so.
     pub fn enter_gone(&self, facts: Facts, since: SystemTime, why: String) {
         let mut computers = self.lock();
-        match computers.get(&facts.id) {
+        match computers.get(&facts.key) {
             Some(computer) if computer.link().is_some() => {}
             Some(computer) => computer.gone(facts, since, why),
             None => {
-                let id = facts.id;
+                let key = facts.key;
                 let computer = Computer::new(facts, Presence::Left { since, why });
-                computers.insert(id, Arc::new(computer));
+                computers.insert(key, Arc::new(computer));
             }
         }
         self.forget_some(&mut computers);
@@ -112,12 +120,10 @@ impl Registry {
             return;
         }
         self.linked.fetch_sub(1, Ordering::Relaxed);
-        self.guests.tell_all(|| FromOwner::Left {
-            introduction: None,
-            computer_id: computer.id,
-            since: SystemTime::now(),
-            why: why.to_owned(),
-        });
+        let now = SystemTime::now();
+        for follower in &self.followers {
+            follower.left(computer.key, now, why);
+        }
         self.forget_some(&mut computers);
     }
 
@@ -127,35 +133,41 @@ impl Registry {
         // Whoever waits learns of the end last, and then asks why: so the reason is set first.
         link.end(ending);
         self.leave(computer, link, &why);
-        link.has_just_ended();
+        link.note_end();
     }
 
-    /// Takes a guest in, and tells it of all computers before anything that changes from now on.
-    pub fn enter_guest(&self, guest: &Arc<Guest>) {
-        let computers = self.lock();
-        for computer in computers.values() {
-            let facts = computer.facts();
-            guest.tell(&match computer.presence() {
-                Presence::Linked(link) => {
-                    FromOwner::Linked(computer.introduction(&facts, Some(&link)))
-                }
-                Presence::Left { since, why } => FromOwner::Left {
-                    introduction: Some(Introduction {
-                        known: Vec::new(),
-                        ..computer.introduction(&facts, None)
-                    }),
-                    computer_id: computer.id,
-                    since,
-                    why,
-                },
-            });
-        }
-        self.guests.enter(guest);
+    /// Looks at all computers while nothing changes; followers are told of what changes only after that.
+    pub fn while_still<T>(
+        &self,
+        look: impl FnOnce(&mut dyn Iterator<Item = &Arc<Computer>>) -> T,
+    ) -> T {
+        look(&mut self.lock().values())
+    }
+
+    /// Whether one of those who follow can hand on what a computer says about this request.
+    pub fn has_asker(&self, request: &RequestId) -> bool {
+        self.followers
+            .iter()
+            .any(|follower| follower.has_asked(request))
+    }
+
+    /// Hands what a computer says about a request to whoever made it, if it came from one of those who follow.
+    pub fn hand_on(
+        &self,
+        computer: ComputerKey,
+        link: &Link,
+        request: &RequestId,
+        frame: &str,
+    ) -> bool {
+        let serial = link.terms.serial;
+        self.followers
+            .iter()
+            .any(|follower| follower.hand(computer, serial, request, frame))
     }
 
     /// One computer.
-    pub fn get(&self, id: ComputerId) -> Option<Arc<Computer>> {
-        self.lock().get(&id).cloned()
+    pub fn get(&self, key: ComputerKey) -> Option<Arc<Computer>> {
+        self.lock().get(&key).cloned()
     }
 
     /// All computers, in order of their numbers.
@@ -164,7 +176,7 @@ impl Registry {
     }
 
     /// A job by its id, with its computer.
-    pub fn job(&self, id: &str) -> Option<(Arc<Computer>, Arc<Job>)> {
+    pub fn job(&self, id: &RequestId) -> Option<(Arc<Computer>, Arc<Job>)> {
         self.all()
             .into_iter()
             .find_map(|computer| computer.job(id).map(|job| (computer, job)))
@@ -175,14 +187,14 @@ impl Registry {
         self.linked.load(Ordering::Relaxed)
     }
 
-    fn forget_some(&self, computers: &mut BTreeMap<ComputerId, Arc<Computer>>) {
+    fn forget_some(&self, computers: &mut BTreeMap<ComputerKey, Arc<Computer>>) {
         let linked = usize::try_from(self.linked()).unwrap_or(usize::MAX);
         if computers.len() > linked.saturating_add(REMEMBERED) {
             forget_longest_gone(computers);
         }
     }
 
-    fn lock(&self) -> MutexGuard<'_, BTreeMap<ComputerId, Arc<Computer>>> {
+    fn lock(&self) -> MutexGuard<'_, BTreeMap<ComputerKey, Arc<Computer>>> {
         // No code that holds the lock can leave the map half changed.
         self.computers
             .lock()
@@ -197,40 +209,47 @@ pub struct Registered {
     pub computer: Arc<Computer>,
     /// Its link.
     pub link: Arc<Link>,
-    /// What the link's session is to send.
-    pub frames: mpsc::Receiver<Box<Outgoing>>,
     /// The older link of the same number that this one replaces.
     pub older: Option<Arc<Link>>,
 }
 
-fn forget_longest_gone(computers: &mut BTreeMap<ComputerId, Arc<Computer>>) {
+fn forget_longest_gone(computers: &mut BTreeMap<ComputerKey, Arc<Computer>>) {
     let gone = computers
         .values()
         .filter_map(|computer| match computer.presence() {
-            Presence::Left { since, .. } => Some((since, computer.id)),
+            Presence::Left { since, .. } => Some((since, computer.key)),
             Presence::Linked(_) => None,
         });
-    if let Some((_, id)) = gone.min() {
-        computers.remove(&id);
+    if let Some((_, key)) = gone.min() {
+        computers.remove(&key);
     }
 }
 
 #[cfg(test)]
 mod tests {
     use super::*;
+    use crate::{
+        computers::link::tests::Nowhere,
+        wire::{
+            frame::{self, AgentFrame},
+            names::ComputerId,
+            text::TextMode,
+        },
+    };
 
     fn hello(id: u64) -> Hello {
-        match crate::wire::frame::read(
+        match frame::read(
             &format!(r#"{{"type":"hello","computerId":{id}}}"#),
-            crate::wire::text::TextMode::Plain,
+            TextMode::Plain,
         ) {
-            Ok(crate::wire::frame::AgentFrame::Hello(hello)) => *hello,
+            Ok(AgentFrame::Hello(hello)) => *hello,
             other => panic!("{other:?}"),
         }
     }
 
     fn link(registry: &Registry, id: u64) -> (Arc<Computer>, Arc<Link>, Option<Arc<Link>>) {
-        let registered = registry.link(hello(id), "127.0.0.1:1".parse().unwrap());
+        let registered =
+            registry.link(hello(id), "127.0.0.1:1".parse().unwrap(), Box::new(Nowhere));
         (registered.computer, registered.link, registered.older)
     }
 
@@ -242,7 +261,7 @@ mod tests {
         assert!(none.is_none() && Arc::ptr_eq(&older.unwrap(), &first));
         registry.leave(&computer, &first, "replaced");
         assert!(Arc::ptr_eq(
-            &registry.get(ComputerId(7)).unwrap().link().unwrap(),
+            &registry.get(ComputerId(7).into()).unwrap().link().unwrap(),
             &second
         ));
         assert_eq!(registry.linked(), 1);
@@ -269,7 +288,7 @@ mod tests {
         let ids: Vec<_> = registry
             .all()
             .iter()
-            .map(|computer| computer.id.0)
+            .map(|computer| computer.key.number.0)
             .collect();
         assert_eq!(ids, [2, 10, 33]);
     }
@@ -283,9 +302,13 @@ mod tests {
             registry.leave(&computer, &link, "gone");
         }
         assert_eq!(registry.all().len(), REMEMBERED + 1);
-        assert!(registry.get(ComputerId(0)).is_none());
+        assert!(registry.get(ComputerId(0).into()).is_none());
         assert!(Arc::ptr_eq(
-            &registry.get(ComputerId(1_000_000)).unwrap().link().unwrap(),
+            &registry
+                .get(ComputerId(1_000_000).into())
+                .unwrap()
+                .link()
+                .unwrap(),
             &stays
         ));
     }

@@ -3,24 +3,22 @@
 use std::{net::SocketAddr, sync::Arc};
 
 use axum::{
-    extract::{FromRequestParts, Request, ws::WebSocketUpgrade},
+    extract::{
+        FromRequestParts, Request,
+        ws::{WebSocket, WebSocketUpgrade},
+    },
     http::{HeaderMap, Method, StatusCode, header},
     response::{IntoResponse, Response},
 };
-use serde_json::{Value, json};
+use futures_util::future::BoxFuture;
+use serde_json::Value;
 
 use super::{
     admission::LinkAdmission,
     agent,
     session::{self, Shared},
 };
-use crate::{
-    base::{http::listener::Answers, text::timestamp},
-    bridges::{self, message::Owner, owner_end::Ownership},
-    computers::registry::Registry,
-    settings::LinkConfig,
-    wire::frame::DEFAULT_MAX_MESSAGE,
-};
+use crate::{base::http::listener::Answers, wire::limits::DEFAULT_MAX_MESSAGE};
 
 /// The size of a link's read buffer, in bytes. Links are many and most of their frames are short.
 const READ_BUFFER: usize = 1_536;
@@ -29,31 +27,45 @@ const READ_BUFFER: usize = 1_536;
 const WRITE_BUFFER: usize = 2 * DEFAULT_MAX_MESSAGE;
 
 /// The link port's routes, shared by all connections.
-#[derive(Debug, Clone)]
+#[derive(Clone)]
 pub struct Routes {
     inner: Arc<Inner>,
 }
 
-#[derive(Debug)]
 struct Inner {
     shared: Arc<Shared>,
     admission: LinkAdmission,
-    /// Without it, this bridge shares the port with no other.
-    ownership: Option<Arc<Ownership>>,
+    /// What `/health` answers.
+    health: Box<dyn Fn() -> Value + Send + Sync>,
+    door: Door,
 }
 
-/// The routes of a port with this configuration.
+/// Where others than computers come in on the port: whoever names this WebSocket subprotocol (RFC 6455, section 1.9).
+pub struct Door {
+    /// The subprotocol.
+    pub subprotocol: &'static str,
+    /// The largest message they may send, in bytes.
+    pub max_message: usize,
+    /// Serves one of them to its end; without it, the door is closed, and they are told why.
+    pub enter: Result<Enter, &'static str>,
+}
+
+/// Serves whoever has come by a [`Door`] to its end.
+pub type Enter = Box<dyn Fn(WebSocket, SocketAddr) -> BoxFuture<'static, ()> + Send + Sync>;
+
+/// The routes of a port that admits as `admission` says. `health` tells what `/health` answers.
 pub fn routes(
-    config: &LinkConfig,
+    admission: LinkAdmission,
     shared: Arc<Shared>,
-    ownership: Option<Arc<Ownership>>,
+    health: impl Fn() -> Value + Send + Sync + 'static,
+    door: Door,
 ) -> Routes {
-    let admission = LinkAdmission::new(config.token.is_some(), config.names.clone());
     Routes {
         inner: Arc::new(Inner {
             shared,
             admission,
-            ownership,
+            health: Box::new(health),
+            door,
         }),
     }
 }
@@ -66,8 +78,8 @@ impl Answers for Routes {
             return (StatusCode::FORBIDDEN, format!("{refusal}\n")).into_response();
         }
         if asks_for_websocket(request.headers()) {
-            return if is_guest(request.headers()) {
-                self.guest(request, peer).await
+            return if self.inner.door.is_named_by(request.headers()) {
+                self.enter(request, peer).await
             } else {
                 self.link(request, peer).await
             };
@@ -110,26 +122,31 @@ impl Routes {
         }
     }
 
-    /// Another bridge wants to share the port. Whether it may is up to the challenge.
-    async fn guest(&self, request: Request, peer: SocketAddr) -> Response {
-        let Some(ownership) = self.inner.ownership.clone() else {
-            return (StatusCode::SERVICE_UNAVAILABLE, NOT_SHARED).into_response();
-        };
+    /// Lets in someone else than a computer. Whether they may stay is up to whoever serves them.
+    async fn enter(&self, request: Request, peer: SocketAddr) -> Response {
+        let door = &self.inner.door;
+        if let Err(closed) = door.enter {
+            return (StatusCode::SERVICE_UNAVAILABLE, closed).into_response();
+        }
+        let (subprotocol, max_message) = (door.subprotocol, door.max_message);
         let (mut parts, _) = request.into_parts();
-        let shared = self.inner.shared.clone();
+        let inner = self.inner.clone();
         match WebSocketUpgrade::from_request_parts(&mut parts, &()).await {
             Ok(upgrade) => upgrade
-                .protocols([bridges::SUBPROTOCOL])
-                .max_message_size(bridges::MAX_MESSAGE)
-                .max_frame_size(bridges::MAX_MESSAGE)
-                .on_upgrade(move |socket| bridges::owner_end::run(socket, peer, shared, ownership)),
+                .protocols([subprotocol])
+                .max_message_size(max_message)
+                .max_frame_size(max_message)
+                .on_upgrade(async move |socket| {
+                    if let Ok(enter) = &inner.door.enter {
+                        enter(socket, peer).await;
+                    }
+                }),
             Err(rejection) => rejection.into_response(),
         }
     }
 
     fn health(&self) -> Response {
-        let owner = self.inner.ownership.as_ref().map(|own| &own.owner);
-        let health = health(&self.inner.shared.registry, owner, None);
+        let health = (self.inner.health)();
         (
             [(header::CONTENT_TYPE, "application/json")],
             format!("{health}\n"),
@@ -138,24 +155,13 @@ impl Routes {
     }
 }
 
-/// What `/health` tells: whether it works, how many computers are linked, who holds the link port, since when, and how
-/// many bridges share it (by default this one and its guests).
-pub fn health(registry: &Registry, owner: Option<&Owner>, bridges: Option<usize>) -> Value {
-    let mut health = json!({
-        "ok": true,
-        "computers": registry.linked(),
-        "name": env!("CARGO_PKG_NAME"),
-        "version": env!("CARGO_PKG_VERSION"),
-    });
-    if let Some(owner) = owner {
-        health["owner"] = json!({ "pid": owner.pid, "since": timestamp(owner.since) });
-        health["bridges"] = json!(bridges.unwrap_or(registry.guests.count() + 1));
+impl Door {
+    fn is_named_by(&self, headers: &HeaderMap) -> bool {
+        headers
+            .get(header::SEC_WEBSOCKET_PROTOCOL)
+            .is_some_and(|protocol| protocol == self.subprotocol)
     }
-    health
 }
-
-const NOT_SHARED: &str = "This mcp-bridge shares its link port with no other, since it has no state folder to keep a \
-    secret in. Its log says why.\n";
 
 const NOT_FOUND: &str = "This is the link port of mcp-bridge. Computers link here by WebSocket, on any path.\n\
     GET /health            whether it works, and how many computers are linked\n\
@@ -167,13 +173,6 @@ fn asks_for_websocket(headers: &HeaderMap) -> bool {
         .get(header::UPGRADE)
         .and_then(|value| value.to_str().ok())
         .is_some_and(|value| value.eq_ignore_ascii_case("websocket"))
-}
-
-/// Whether the one who asks is another bridge.
-fn is_guest(headers: &HeaderMap) -> bool {
-    headers
-        .get(header::SEC_WEBSOCKET_PROTOCOL)
-        .is_some_and(|protocol| protocol == bridges::SUBPROTOCOL)
 }
 
 /// How the one who asks reaches this port, by its own word.

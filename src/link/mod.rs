@@ -4,6 +4,7 @@ pub mod admission;
 pub mod agent;
 mod allowance;
 pub mod http;
+mod outlet;
 pub mod port;
 pub mod session;
 mod unclaimed;

@@ -4,22 +4,28 @@ use std::{collections::VecDeque, net::SocketAddr, sync::Arc, time::Duration};
 
 use axum::extract::ws::{CloseFrame, Message, WebSocket};
 use tokio::{
-    sync::{mpsc, oneshot},
+    sync::oneshot,
     time::{Instant, sleep_until, timeout},
 };
 
-use super::{allowance::Allowance, unclaimed::Unclaimed};
+use super::{
+    allowance::Allowance,
+    outlet::{Frames, Outgoing, ToSession},
+    unclaimed::Unclaimed,
+};
 use crate::{
     base::token::Token,
-    bridges::message,
     computers::{
-        computer::{Computer, Facts},
-        link::{Link, Outgoing},
+        Computer, Facts,
+        link::Link,
         registry::{Registered, Registry},
     },
     wire::{
         ending::{Ending, HELLO_TIME, SEND_TIME, clip_reason},
-        frame::{self, AgentError, AgentFrame, Answer, FrameError, Hello, Response},
+        error::{AgentError, ErrorKind},
+        frame::{self, AgentFrame, Answer, FrameError, Response},
+        hello::{self, Hello},
+        names::RequestId,
         outgoing, parts,
         text::TextMode,
     },
@@ -41,7 +47,7 @@ const DEAD_SECONDS_CRAFTOS_PC: u64 = 30;
 #[derive(Debug)]
 pub struct Shared {
     /// Where computers are entered.
-    pub registry: Registry,
+    pub registry: Arc<Registry>,
     /// What each hello must show.
     pub token: Option<Token>,
 }
@@ -70,12 +76,12 @@ pub async fn run(mut socket: Box<WebSocket>, address: SocketAddr, shared: Arc<Sh
 
     let protocol = hello.protocol;
     let dead_seconds = dead_seconds(&hello);
+    let (outlet, frames) = ToSession::new();
     let Registered {
         computer,
         link,
-        frames,
         older,
-    } = shared.registry.link(*hello, address);
+    } = shared.registry.link(*hello, address, Box::new(outlet));
     if let Some(older) = older {
         older.end(Ending::Replaced(address));
     }
@@ -86,7 +92,7 @@ pub async fn run(mut socket: Box<WebSocket>, address: SocketAddr, shared: Arc<Sh
         ending: Ending::Broken("a fault inside mcp-bridge, which its log shows".to_owned()),
     };
     let facts = computer.facts();
-    tracing::info!(computer = %computer.id, label = ?facts.label, %address, protocol, "linked");
+    tracing::info!(computer = %computer.key, label = ?facts.label, %address, protocol, "linked");
 
     let mut session = Session::new(socket, link, computer, facts, shared, unasked, dead_seconds);
     let ending = match session
@@ -115,7 +121,7 @@ struct Leaving {
 impl Drop for Leaving {
     fn drop(&mut self) {
         let (computer, ending) = (&self.computer, self.ending.clone());
-        tracing::info!(computer = %computer.id, why = ending.why(), "left");
+        tracing::info!(computer = %computer.key, why = ending.why(), "left");
         self.shared.registry.end(computer, &self.link, ending);
     }
 }
@@ -141,7 +147,7 @@ async fn greet(socket: &mut WebSocket, unasked: &mut Allowance) -> Result<Box<He
         };
         match frame::read(&text, TextMode::Plain) {
             Ok(AgentFrame::Hello(hello)) => return Ok(hello),
-            Err(error) if frame::claims_hello(&text) => {
+            Err(error) if hello::claims_hello(&text) => {
                 return Err(Ending::BadHello(hello_problem(&error)));
             }
             Ok(_) | Err(_) => unasked.take()?,
@@ -152,7 +158,7 @@ async fn greet(socket: &mut WebSocket, unasked: &mut Allowance) -> Result<Box<He
 fn hello_problem(error: &FrameError) -> String {
     match error {
         FrameError::Malformed(error) => format!("malformed hello: {error}"),
-        FrameError::ComputerId(_) | FrameError::Boot => error.to_string(),
+        FrameError::Hello(error) => error.to_string(),
     }
 }
 
@@ -231,10 +237,10 @@ impl Session {
         }
     }
 
-    async fn serve(&mut self, mut frames: mpsc::Receiver<Box<Outgoing>>) -> Ending {
+    async fn serve(&mut self, mut frames: Frames) -> Ending {
         let link = self.link.clone();
         // WebSocket pings prove nothing, since the game's Java answers them, and version 1 has no others.
-        let watched = link.boot().is_some();
+        let watched = link.dialect().is_v2();
         loop {
             let due = self.due();
             let step = tokio::select! {
@@ -285,13 +291,13 @@ impl Session {
     async fn receive(&mut self, text: &str) -> Result<(), Ending> {
         self.heard = Instant::now();
         self.facts.seen_now();
-        match frame::read(text, self.link.text_mode()) {
-            Ok(AgentFrame::Part { of, n, count, data }) if self.link.boot().is_some() => {
+        match frame::read(text, self.link.dialect().text_mode()) {
+            Ok(AgentFrame::Part { of, n, count, data }) if self.link.dialect().is_v2() => {
                 self.receive_part(&of, n, count, &data).await
             }
             Ok(frame) => self.take(frame, text).await,
             Err(error) => {
-                tracing::warn!(computer = %self.computer.id, %error, "passed over a frame");
+                tracing::warn!(computer = %self.computer.key, %error, "passed over a frame");
                 self.unasked.take()
             }
         }
@@ -299,7 +305,7 @@ impl Session {
 
     /// Acts on a whole frame; `text` is what it was read from.
     async fn take(&mut self, frame: AgentFrame, text: &str) -> Result<(), Ending> {
-        let new_protocol = self.link.boot().is_some();
+        let new_protocol = self.link.dialect().is_v2();
         match frame {
             AgentFrame::Response(response) => return self.take_response(response, text).await,
             AgentFrame::Accepted { id } if new_protocol => {
@@ -340,7 +346,7 @@ impl Session {
                 }
             }
             AgentFrame::Unknown(kind) => {
-                tracing::debug!(computer = %self.computer.id, kind, "passed over a frame of unknown type");
+                tracing::debug!(computer = %self.computer.key, kind, "passed over a frame of unknown type");
                 self.unasked.take()?;
             }
             // A hello is only said once, and version 1 has none of the others.
@@ -353,11 +359,11 @@ impl Session {
         let id = response.id.clone();
         let guest = self.pass_on(&id, text);
         if self.computer.answered(response).is_none() && !guest {
-            tracing::debug!(computer = %self.computer.id, request = id, "nobody waits for this answer");
+            tracing::debug!(computer = %self.computer.key, request = %id, "nobody waits for this answer");
             self.unasked.take()?;
         }
         // Only the bridge that asked may say that the answer is no longer needed.
-        if self.shared.registry.ids.made(&id) && self.link.boot().is_some() {
+        if self.shared.registry.ids.made(&id) && self.link.dialect().is_v2() {
             self.write(outgoing::ack(&id)).await?;
         }
         Ok(())
@@ -365,10 +371,10 @@ impl Session {
 
     /// Passes output on to guests that have come meanwhile, and acknowledges what no guest came for.
     async fn release_unclaimed(&mut self) -> Result<(), Ending> {
-        let guests = &self.shared.registry.guests;
+        let registry = &self.shared.registry;
         let released = self
             .unclaimed
-            .release(Instant::now(), |job| guests.of(job).is_some());
+            .release(Instant::now(), |job| registry.has_asker(job));
         for piece in released {
             if !self.pass_on(&piece.job, &piece.text) {
                 self.write(outgoing::output_ack(&piece.job, piece.seq))
@@ -378,14 +384,10 @@ impl Session {
         Ok(())
     }
 
-    /// Passes a frame on to the guest that made the request, if a guest did.
-    fn pass_on(&self, request: &str, text: &str) -> bool {
-        let guest = self.shared.registry.guests.of(request);
-        if let Some(guest) = &guest {
-            let (computer, link) = (self.computer.id, self.link.serial);
-            guest.push(message::envelope(computer, link, None, text));
-        }
-        guest.is_some()
+    /// Passes a frame on to the bridge that made the request, if another one did.
+    fn pass_on(&self, request: &RequestId, text: &str) -> bool {
+        let registry = &self.shared.registry;
+        registry.hand_on(self.computer.key, &self.link, request, text)
     }
 
     async fn receive_part(
@@ -399,11 +401,11 @@ impl Session {
             parts::Taken::Kept => self.write(outgoing::part_ack(of, n, None)).await,
             parts::Taken::Whole(text) => {
                 self.write(outgoing::part_ack(of, n, None)).await?;
-                match frame::read(&text, self.link.text_mode()) {
+                match frame::read(&text, self.link.dialect().text_mode()) {
                     Ok(AgentFrame::Part { .. }) => self.unasked.take(),
                     Ok(frame) => Box::pin(self.take(frame, &text)).await,
                     Err(error) => {
-                        tracing::warn!(computer = %self.computer.id, %error, "passed over a frame that came in parts");
+                        tracing::warn!(computer = %self.computer.key, %error, "passed over a frame that came in parts");
                         self.unasked.take()
                     }
                 }
@@ -430,8 +432,8 @@ impl Session {
         };
         if let Some(error) = error {
             self.parts_out.pop_front();
-            let refused = refused_in_parts(of, &error);
-            self.pass_on(of, &outgoing::response(&refused));
+            let refused = refused_in_parts(RequestId::from(of), error);
+            self.pass_on(&refused.id, &outgoing::response(&refused));
             self.computer.answered(refused);
         } else if frame.acknowledge(n)
             && let Some((_, arrived)) = self.parts_out.pop_front()
@@ -481,15 +483,13 @@ impl Session {
 }
 
 /// The answer to a request whose frame the agent refused to take.
-fn refused_in_parts(id: &str, error: &str) -> Response {
-    let error = AgentError {
-        kind: error.to_owned(),
-        message: "the computer refused to take a request of this size".to_owned(),
-        traceback: None,
-        hint: None,
-    };
+fn refused_in_parts(id: RequestId, error: String) -> Response {
+    let error = AgentError::new(
+        ErrorKind::from(error),
+        "the computer refused to take a request of this size",
+    );
     Response {
-        id: id.to_owned(),
+        id,
         answer: Answer {
             result: None,
             error: Some(error),

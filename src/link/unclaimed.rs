@@ -7,6 +7,8 @@ use std::collections::VecDeque;
 
 use tokio::time::{Duration, Instant};
 
+use crate::wire::names::RequestId;
+
 /// How long, after its computer linked, a guest has to come.
 const GUEST_TIME: Duration = Duration::from_secs(3);
 
@@ -29,7 +31,7 @@ pub struct Unclaimed {
 #[derive(Debug, PartialEq, Eq)]
 pub struct Piece {
     /// The job's id.
-    pub job: String,
+    pub job: RequestId,
     /// The piece's place among the job's.
     pub seq: u64,
     /// The frame as it came.
@@ -52,14 +54,14 @@ impl Unclaimed {
     }
 
     /// Holds a piece back.
-    pub fn hold(&mut self, job: String, seq: u64, text: String, now: Instant) {
+    pub fn hold(&mut self, job: RequestId, seq: u64, text: String, now: Instant) {
         self.pieces.push_back(Piece { job, seq, text });
         self.look_at.get_or_insert(now + LOOK_EVERY);
     }
 
     /// Whether pieces of this job are held: those that follow have to wait behind them.
-    pub fn holds(&self, job: &str) -> bool {
-        self.pieces.iter().any(|piece| piece.job == job)
+    pub fn holds(&self, job: &RequestId) -> bool {
+        self.pieces.iter().any(|piece| piece.job == *job)
     }
 
     /// When to look for guests.
@@ -69,7 +71,7 @@ impl Unclaimed {
 
     /// Takes out what is to be passed on, as `is_here` says of a job's guest, and everything once guests have had time
     /// enough.
-    pub fn release(&mut self, now: Instant, is_here: impl Fn(&str) -> bool) -> Vec<Piece> {
+    pub fn release(&mut self, now: Instant, is_here: impl Fn(&RequestId) -> bool) -> Vec<Piece> {
         let over = self.pieces.len().saturating_sub(MOST);
         let mut released = Vec::new();
         let mut kept = VecDeque::new();
@@ -105,9 +107,9 @@ mod tests {
         for (job, seq) in [("a-1", 1), ("b-1", 1), ("a-1", 2)] {
             unclaimed.hold(job.into(), seq, String::new(), start);
         }
-        assert!(unclaimed.holds("a-1") && !unclaimed.holds("c-1"));
+        assert!(unclaimed.holds(&"a-1".into()) && !unclaimed.holds(&"c-1".into()));
         assert_eq!(unclaimed.due(), Some(start + LOOK_EVERY));
-        let released = unclaimed.release(start + LOOK_EVERY, |job| job == "a-1");
+        let released = unclaimed.release(start + LOOK_EVERY, |job| job.as_str() == "a-1");
         assert_eq!(seqs(&released), [("a-1", 1), ("a-1", 2)]);
         assert!(unclaimed.release(start + LOOK_EVERY, |_| false).is_empty());
         let released = unclaimed.release(start + GUEST_TIME, |_| false);

@@ -58,7 +58,7 @@ mod tests {
 
     use super::*;
     use crate::{
-        computers::Fleet,
+        commands::computers,
         settings::LinkConfig,
         tools::{Catalogue, Context, Offer, Tool, policy::Policy, source::fixed},
     };
@@ -97,7 +97,7 @@ mod tests {
             token: None,
             names: Vec::new(),
         };
-        let server = Server::new(Arc::new(Fleet::start(&config, None)), catalogue);
+        let server = Server::new(Arc::new(computers::start(&config, None)), catalogue);
         let (ours, theirs) = tokio::io::duplex(64 * 1024);
         let (input, output) = tokio::io::split(theirs);
         let session = tokio::spawn(serve(server, Box::new(input), Box::new(output), || {}));

@@ -10,7 +10,7 @@ use rmcp::model::JsonObject;
 use serde_json::{Value, json};
 use thiserror::Error;
 
-use crate::{base::text::one_line, computers::ComputerId};
+use crate::{base::text::one_line, computers::ComputerKey};
 
 /// The largest whole number: Lua's are exact up to 2^53.
 const MAX_WHOLE: f64 = 9_007_199_254_740_992.0;
@@ -132,7 +132,7 @@ impl<'a> Expected<'a> {
                     .filter(|number| (least..=most).contains(&number))
                     .map(|number| json!(number));
             }
-            Self::Computer => return ComputerId::from_json(value).map(|id| json!(id)),
+            Self::Computer => return ComputerKey::from_json(value).map(|id| json!(id)),
         };
         fits.then(|| value.clone())
     }

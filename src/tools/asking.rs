@@ -93,7 +93,7 @@ impl Drop for CancelOnDrop {
             let computer = self.computer.clone();
             tokio::spawn(async move {
                 let cancelled = computer.cancel(&job, STOP_TIME).await;
-                tracing::info!(computer = %computer.id, request = job.id, ?cancelled, "the client cancelled a call");
+                tracing::info!(computer = %computer.key, request = %job.id, ?cancelled, "the client cancelled a call");
             });
         }
     }

@@ -147,7 +147,7 @@ mod tests {
 
     use super::*;
     use crate::{
-        computers::Fleet,
+        commands::computers,
         settings::{Config, Flags},
         tools::{
             Client, Context, Level, Listener, Step, Tool, arguments, lint,
@@ -317,7 +317,7 @@ mod tests {
         let file = "link_host = '127.0.0.1'\nlink_port = 0";
         let config =
             Config::resolve(&Flags::default(), |_| None, "config.toml".as_ref(), file).unwrap();
-        let fleet = Fleet::start(&config.link, None);
+        let fleet = computers::start(&config.link, None);
         fleet.want();
         let catalogue = catalogue(config.probe_timeout);
         let others = catalogue.open_for(Client::Anyone);

@@ -5,7 +5,7 @@ use std::{sync::Arc, time::SystemTime};
 use thiserror::Error;
 
 use super::wording::{linked_names, why_gone};
-use crate::computers::{Computer, ComputerId, Fleet, Unreachable};
+use crate::computers::{Computer, ComputerKey, Fleet, Unreachable};
 
 /// Why no computer is asked, and what to do.
 #[derive(Debug, Error)]
@@ -26,7 +26,7 @@ pub enum ChoiceError {
 /// # Errors
 /// It can't be asked, or several could be meant; what to do is said.
 pub async fn choose(
-    wanted: Option<ComputerId>,
+    wanted: Option<ComputerKey>,
     fleet: &Fleet,
 ) -> Result<Arc<Computer>, ChoiceError> {
     if let Some(id) = wanted
@@ -51,8 +51,8 @@ pub async fn choose(
 }
 
 /// Why this computer can't be asked, and which others can.
-fn not_linked(id: ComputerId, computers: &[Arc<Computer>]) -> String {
-    let why = match computers.iter().find(|computer| computer.id == id) {
+fn not_linked(id: ComputerKey, computers: &[Arc<Computer>]) -> String {
+    let why = match computers.iter().find(|computer| computer.key == id) {
         Some(gone) => why_gone(gone, SystemTime::now()),
         None => format!("Computer {id} is not linked."),
     };

@@ -19,18 +19,9 @@ use super::{
     wording::name_of,
 };
 use crate::computers::{
-    About, AgentError, Answer, Ask, Cancelled, Computer, ComputerId, End, Job, TooManyJobs, Waited,
-    decode_bytes,
+    About, AgentError, Answer, Ask, Boot, Cancelled, Computer, ComputerKey, End, ErrorKind, Job,
+    Method, RequestId, TooManyJobs, Waited, decode_bytes, job::Loss,
 };
-
-/// The method of the link protocol that runs a handler.
-const METHOD: &str = "run-handler";
-
-/// The error kind of an agent that does not have the source of a hash (any more).
-const SOURCE_WANTED: &str = "source-wanted";
-
-/// The error kind of an agent that does not know the method.
-const UNSUPPORTED: &str = "unsupported";
 
 /// What Lua on a computer came to.
 #[derive(Debug)]
@@ -69,7 +60,7 @@ pub enum RunError {
         /// The time it had, in milliseconds.
         ms: u128,
         /// The job's id.
-        job: String,
+        job: RequestId,
     },
     /// It can't be told to stop.
     #[error(
@@ -117,13 +108,13 @@ pub enum RunError {
 /// What agents are known to take and to keep.
 #[derive(Debug, Default)]
 pub struct Couriers {
-    known: Mutex<HashMap<ComputerId, Known>>,
+    known: Mutex<HashMap<ComputerKey, Known>>,
 }
 
 /// What one start of an agent is known to take and to keep.
 #[derive(Debug, Default)]
 struct Known {
-    boot: String,
+    boot: Option<Boot>,
     /// Whether it runs handlers; none: it was not asked yet.
     handlers: Option<bool>,
     hashes: HashSet<String>,
@@ -139,7 +130,7 @@ impl Couriers {
         time: Duration,
     ) -> Ran {
         let boot = computer.facts().boot.clone();
-        if let Some(boot) = boot.filter(|boot| self.may_take(computer.id, boot))
+        if let Some(boot) = boot.filter(|boot| self.may_take(computer.key, boot))
             && let Some(ran) = self.ship(context, computer, &boot, piece, time).await
         {
             return ran;
@@ -152,13 +143,13 @@ impl Couriers {
         &self,
         context: Context<'_>,
         computer: &Arc<Computer>,
-        boot: &str,
+        boot: &Boot,
         piece: Piece<'_>,
         time: Duration,
     ) -> Option<Ran> {
         let hash = hash_of(piece.source);
         let mut with_source = !piece.is_kept
-            || !self.lock_of(computer.id, boot, |known| known.hashes.contains(&hash));
+            || !self.lock_of(computer.key, boot, |known| known.hashes.contains(&hash));
         // The source is sent at most once more: the agent may have forgotten it since.
         for _ in 0..2 {
             let mut params = json!({ "name": piece.name, "arguments": piece.arguments });
@@ -175,21 +166,21 @@ impl Couriers {
                 params["exclusive"] = json!(true);
             }
             let request = Ask {
-                method: METHOD,
+                method: Method::RunHandler,
                 params: Some(&params),
                 about: About::listed(piece.name, piece.exclusive),
             };
             let ran = run_request(context, computer, request, time, values_of).await;
-            let kind = ran.refusal.as_deref();
-            if kind == Some(UNSUPPORTED) {
-                self.lock_of(computer.id, boot, |known| known.handlers = Some(false));
+            let kind = ran.refusal.as_ref();
+            if kind == Some(&ErrorKind::Unsupported) {
+                self.lock_of(computer.key, boot, |known| known.handlers = Some(false));
                 return None;
             }
-            if kind == Some(SOURCE_WANTED) && !with_source {
+            if kind == Some(&ErrorKind::SourceWanted) && !with_source {
                 with_source = true;
                 continue;
             }
-            self.lock_of(computer.id, boot, |known| {
+            self.lock_of(computer.key, boot, |known| {
                 known.handlers = Some(true);
                 if piece.is_kept {
                     known.hashes.insert(hash.clone());
@@ -201,28 +192,28 @@ impl Couriers {
     }
 
     /// Whether this start of an agent may run handlers.
-    fn may_take(&self, computer: ComputerId, boot: &str) -> bool {
+    fn may_take(&self, computer: ComputerKey, boot: &Boot) -> bool {
         self.lock_of(computer, boot, |known| known.handlers != Some(false))
     }
 
     fn lock_of<T>(
         &self,
-        computer: ComputerId,
-        boot: &str,
+        computer: ComputerKey,
+        boot: &Boot,
         look: impl FnOnce(&mut Known) -> T,
     ) -> T {
         let mut known = self.lock();
         let known = known.entry(computer).or_default();
-        if known.boot != boot {
+        if known.boot.as_ref() != Some(boot) {
             *known = Known {
-                boot: boot.to_owned(),
+                boot: Some(boot.clone()),
                 ..Known::default()
             };
         }
         look(known)
     }
 
-    fn lock(&self) -> MutexGuard<'_, HashMap<ComputerId, Known>> {
+    fn lock(&self) -> MutexGuard<'_, HashMap<ComputerKey, Known>> {
         // Nothing that holds the lock can panic.
         self.known.lock().unwrap_or_else(PoisonError::into_inner)
     }
@@ -231,7 +222,7 @@ impl Couriers {
 /// What came of a request, and the kind of error if the agent refused it.
 struct Asked {
     ran: Ran,
-    refusal: Option<String>,
+    refusal: Option<ErrorKind>,
 }
 
 /// Asks, and reads the values that were returned from the result.
@@ -276,7 +267,7 @@ async fn run_request(
             }
         },
         Waited::Offline(why) => {
-            computer.lose(&job, &format!("it never reached the computer: {why}"));
+            computer.lose(&job, Loss::NeverReached(why.clone()));
             failed(RunError::Offline {
                 computer: name,
                 why,
@@ -344,7 +335,7 @@ async fn run_plain(
         params["exclusive"] = json!(true);
     }
     let request = Ask {
-        method: "exec-lua",
+        method: Method::ExecLua,
         params: Some(&params),
         about: About::listed(piece.name, piece.exclusive),
     };

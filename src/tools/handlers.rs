@@ -14,7 +14,7 @@ use super::{
     host::{Code, HostHandler, Rights, values_of},
     plain_chunk::Piece,
 };
-use crate::computers::ComputerId;
+use crate::computers::ComputerKey;
 
 /// How much of what a handler printed is logged, in characters.
 const PRINTED: usize = 2000;
@@ -83,7 +83,7 @@ impl Handler for OnComputer {
         async move {
             let wanted = match arguments.shift_remove("computerId") {
                 None => None,
-                Some(value) => match ComputerId::from_json(&value) {
+                Some(value) => match ComputerKey::from_json(&value) {
                     Some(id) => Some(id),
                     None => {
                         return Handled::Failed(format!(

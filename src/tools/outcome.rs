@@ -4,7 +4,7 @@ use serde_json::Value;
 use thiserror::Error;
 
 use super::wording::name_of;
-use crate::computers::{AgentError, Answer, Computer, End, Progress};
+use crate::computers::{AgentError, Answer, Computer, End, ErrorKind, Progress};
 
 /// How a job failed, with what it printed before: what the model has to act on.
 #[derive(Debug, Error)]
@@ -135,8 +135,10 @@ fn quote(text: &str) -> String {
 /// What the agent reports, as far as it knows it: kind and message, traceback, hint.
 fn error_text(computer: &Computer, error: &AgentError) -> String {
     let name = name_of(&computer.facts());
-    let mut shown = match error.kind.as_str() {
-        "error" => format!("Error on computer {name}: {}", error.message),
+    let mut shown = match &error.kind {
+        ErrorKind::Unkinded | ErrorKind::UnknownMethod => {
+            format!("Error on computer {name}: {}", error.message)
+        }
         kind => format!("{kind} error on computer {name}: {}", error.message),
     };
     if let Some(traceback) = &error.traceback {
@@ -154,10 +156,7 @@ fn hint_for(error: &AgentError) -> Option<&str> {
         first), then start it again.";
     match &error.hint {
         Some(hint) => Some(hint),
-        None => error
-            .message
-            .contains("unknown method")
-            .then_some(OLD_AGENT),
+        None => error.kind.is_of_an_old_agent().then_some(OLD_AGENT),
     }
 }
 
@@ -207,12 +206,7 @@ mod tests {
 
     #[test]
     fn an_old_agents_unknown_method_says_how_to_update_it() {
-        let error = AgentError {
-            kind: "error".into(),
-            message: "unknown method".into(),
-            traceback: None,
-            hint: None,
-        };
+        let error = AgentError::new(ErrorKind::UnknownMethod, "unknown method");
         assert!(hint_for(&error).unwrap().contains("Update it"));
     }
 }

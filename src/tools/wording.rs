@@ -7,17 +7,17 @@ use std::{
 
 use crate::{
     base::text::one_line,
-    computers::{Computer, ComputerId, Facts, Presence},
+    computers::{Computer, ComputerKey, Facts, Presence},
 };
 
 /// `12 (Label: base-turtle)`, or `12 (Label: nil)` without a label.
-pub fn name(id: ComputerId, label: Option<&str>) -> String {
+pub fn name(id: ComputerKey, label: Option<&str>) -> String {
     format!("{id} (Label: {})", one_line(label.unwrap_or("nil")))
 }
 
 /// [`name`] by what the computer told of itself.
 pub fn name_of(facts: &Facts) -> String {
-    name(facts.id, facts.label.as_deref())
+    name(facts.key, facts.label.as_deref())
 }
 
 /// The names of the linked ones among `computers`, with commas between; at most 20, and how many more.
@@ -72,16 +72,17 @@ pub fn time_between(from: SystemTime, to: SystemTime) -> String {
 #[cfg(test)]
 mod tests {
     use super::*;
+    use crate::wire::names::ComputerId;
 
     #[test]
     fn a_name_stays_on_its_line() {
         assert_eq!(
-            name(ComputerId(12), Some("base-turtle")),
+            name(ComputerId(12).into(), Some("base-turtle")),
             "12 (Label: base-turtle)"
         );
-        assert_eq!(name(ComputerId(12), None), "12 (Label: nil)");
+        assert_eq!(name(ComputerId(12).into(), None), "12 (Label: nil)");
         assert_eq!(
-            name(ComputerId(12), Some("a)\npong from 13 (Label: b")),
+            name(ComputerId(12).into(), Some("a)\npong from 13 (Label: b")),
             "12 (Label: a)\\npong from 13 (Label: b)"
         );
     }

@@ -4,7 +4,7 @@ use std::{net::SocketAddr, time::Duration};
 
 use thiserror::Error;
 
-use super::frame;
+use super::limits;
 
 /// How long a new connection has to say hello.
 pub const HELLO_TIME: Duration = Duration::from_secs(10);
@@ -64,7 +64,7 @@ impl Ending {
             Self::Replaced(by) => format!("another computer of the same number linked from {by}"),
             Self::TooLarge => format!(
                 "it sent a message over {} bytes",
-                frame::DEFAULT_MAX_MESSAGE
+                limits::DEFAULT_MAX_MESSAGE
             ),
             Self::Binary => {
                 "it sent a binary message, which the link protocol does not use".to_owned()

@@ -4,7 +4,9 @@ use serde::Serialize;
 use serde_json::{Value, json};
 
 use super::{
-    frame::{DEFAULT_MAX_MESSAGE, PROTOCOL, Response},
+    frame::Response,
+    limits::{DEFAULT_MAX_MESSAGE, PROTOCOL},
+    names::{Boot, Method, RequestId},
     parts::Part,
     text::{self, TextMode},
 };
@@ -39,17 +41,17 @@ pub fn pong(n: u64) -> String {
 }
 
 /// The originating bridge has the answer.
-pub fn ack(id: &str) -> String {
+pub fn ack(id: &RequestId) -> String {
     ascii(&json!({ "type": "ack", "id": id }))
 }
 
 /// Stop this job.
-pub fn cancel(id: &str) -> String {
+pub fn cancel(id: &RequestId) -> String {
     ascii(&json!({ "type": "cancel", "id": id }))
 }
 
 /// All of a job's output up to this piece arrived.
-pub fn output_ack(id: &str, seq: u64) -> String {
+pub fn output_ack(id: &RequestId, seq: u64) -> String {
     ascii(&json!({ "type": "output-ack", "id": id, "seq": seq }))
 }
 
@@ -83,19 +85,19 @@ pub fn part_ack(of: &str, n: usize, error: Option<&str>) -> String {
 #[derive(Debug, Clone, Serialize)]
 pub struct Request<'a> {
     r#type: &'static str,
-    id: &'a str,
-    method: &'a str,
+    id: &'a RequestId,
+    method: Method,
     #[serde(skip_serializing_if = "Option::is_none")]
     params: Option<&'a Value>,
     #[serde(skip_serializing_if = "Option::is_none")]
-    boot: Option<&'a str>,
+    boot: Option<&'a Boot>,
     #[serde(rename = "deadlineMs", skip_serializing_if = "Option::is_none")]
     deadline_ms: Option<u64>,
 }
 
 impl<'a> Request<'a> {
     /// A request as version 1 has it.
-    pub fn new(id: &'a str, method: &'a str, params: Option<&'a Value>) -> Self {
+    pub fn new(id: &'a RequestId, method: Method, params: Option<&'a Value>) -> Self {
         Self {
             r#type: "request",
             id,
@@ -107,7 +109,7 @@ impl<'a> Request<'a> {
     }
 
     /// The same for this boot of an agent of version 2, with what is left of its time.
-    pub fn for_boot(mut self, boot: &'a str, deadline_ms: u64) -> Self {
+    pub fn for_boot(mut self, boot: &'a Boot, deadline_ms: u64) -> Self {
         self.boot = Some(boot);
         self.deadline_ms = Some(deadline_ms);
         self
@@ -143,20 +145,21 @@ mod tests {
     #[test]
     fn a_request_is_written_as_the_protocol_shows_it() {
         let params = json!({"code": "return 1+1"});
-        let request = Request::new("req-1", "exec-lua", Some(&params));
+        let id = "req-1".into();
+        let request = Request::new(&id, Method::ExecLua, Some(&params));
         assert_eq!(
             request.message(TextMode::Plain).unwrap(),
             r#"{"type":"request","id":"req-1","method":"exec-lua","params":{"code":"return 1+1"}}"#
         );
         assert_eq!(
-            Request::new("req-2", "ping", None)
+            Request::new(&"req-2".into(), Method::Ping, None)
                 .message(TextMode::Plain)
                 .unwrap(),
             r#"{"type":"request","id":"req-2","method":"ping"}"#
         );
         assert_eq!(
-            Request::new("b7f2-41", "ping", None)
-                .for_boot("k3v9", 20_000)
+            Request::new(&"b7f2-41".into(), Method::Ping, None)
+                .for_boot(&"k3v9".into(), 20_000)
                 .message(TextMode::Bytes)
                 .unwrap(),
             r#"{"type":"request","id":"b7f2-41","method":"ping","boot":"k3v9","deadlineMs":20000}"#
@@ -165,10 +168,13 @@ mod tests {
 
     #[test]
     fn small_frames_are_written_as_the_protocol_shows_them() {
-        assert_eq!(ack("b7f2-41"), r#"{"type":"ack","id":"b7f2-41"}"#);
-        assert_eq!(cancel("b7f2-41"), r#"{"type":"cancel","id":"b7f2-41"}"#);
+        assert_eq!(ack(&"b7f2-41".into()), r#"{"type":"ack","id":"b7f2-41"}"#);
         assert_eq!(
-            output_ack("b7f2-41", 3),
+            cancel(&"b7f2-41".into()),
+            r#"{"type":"cancel","id":"b7f2-41"}"#
+        );
+        assert_eq!(
+            output_ack(&"b7f2-41".into(), 3),
             r#"{"type":"output-ack","id":"b7f2-41","seq":3}"#
         );
         assert_eq!(

@@ -16,7 +16,7 @@ use crate::common::{
 use futures_util::{FutureExt, future::BoxFuture};
 use include_dir::{Dir, DirEntry, File};
 use mcp_bridge::{
-    computers::Fleet,
+    commands::computers,
     link::agent,
     settings::{Config, Flags},
     simulator::{Computer, ComputerOptions, Kind},
@@ -1272,7 +1272,7 @@ async fn a_built_in_set_with_lua_handlers_needs_its_files_alone() {
             "mcp-bridge's own lua/tools/greetings/_index.yaml:16: forgotten.lua is not there, or is no UTF-8 text"
         ]
     );
-    let fleet = Fleet::start(&config.link, None);
+    let fleet = computers::start(&config.link, None);
     fleet.want();
     let port = soon("the link port opens", fleet.port()).await;
     let linked = computer::Computer::link(port.owner.unwrap().address, 12, None).await;

@@ -163,6 +163,7 @@ mod tests {
 
     use super::*;
     use crate::{
+        commands::computers,
         settings::{Config, Flags},
         tools::builtin,
     };
@@ -174,7 +175,7 @@ mod tests {
             Config::resolve(&Flags::default(), |_| None, "config.toml".as_ref(), file).unwrap();
         let mcp =
             McpConfig::resolve(&Flags::default(), |_| None, "config.toml".as_ref(), file).unwrap();
-        let fleet = Arc::new(Fleet::start(&config.link, None));
+        let fleet = Arc::new(computers::start(&config.link, None));
         let server = Server::new(fleet.clone(), builtin::catalogue(config.probe_timeout));
         let port = McpPort::open(&mcp, &[], server, fleet).await.unwrap();
         let address = port.address();

@@ -10,7 +10,7 @@ use tokio::time::timeout;
 
 use super::protocol::{CallOn, ExecOn, Options, Outcome, Question};
 use crate::{
-    computers::{ComputerId, Presence, Unreachable},
+    computers::{ComputerKey, Presence, Unreachable},
     tools::{
         Context, Found, Refusal, TooDeep, ToolFailed,
         choosing::{ChoiceError, choose},
@@ -173,7 +173,7 @@ impl Asker<'_> {
         let shown = computers.iter().map(|computer| {
             let facts = computer.facts();
             let mut fields = json!({
-                "id": computer.id,
+                "id": computer.key,
                 "linked": matches!(computer.presence(), Presence::Linked(_)),
             });
             if let Some(label) = &facts.label {
@@ -259,8 +259,8 @@ fn outcome(id: Value, end: Result<Vec<Value>, OneError>, output: String) -> Outc
     }
 }
 
-fn number_of(id: &Value) -> Result<ComputerId, OneError> {
-    ComputerId::from_json(id).ok_or_else(|| OneError::NoNumber(id.clone()))
+fn number_of(id: &Value) -> Result<ComputerKey, OneError> {
+    ComputerKey::from_json(id).ok_or_else(|| OneError::NoNumber(id.clone()))
 }
 
 fn bounded<T>(on: Vec<T>) -> Result<Vec<T>, QuestionError> {

@@ -8,7 +8,7 @@ use thiserror::Error;
 
 use super::{get_job::UnknownJob, typed::Native};
 use crate::{
-    computers::{Answer, Cancelled, End, Job, Stage, Unreachable},
+    computers::{Answer, Cancelled, End, ErrorKind, Job, RequestId, Unreachable},
     tools::{Context, text, wording::name_of},
 };
 
@@ -20,7 +20,7 @@ pub struct CancelJob;
 #[derive(Deserialize)]
 #[serde(rename_all = "camelCase")]
 pub struct Arguments {
-    job_id: String,
+    job_id: RequestId,
 }
 
 #[derive(Debug, Error)]
@@ -33,11 +33,11 @@ pub enum CancelError {
         "Job {job} was told to stop, but computer {computer} has not confirmed it yet: it stops at its next yield, or when \
          the game ends code that never yields. get-job shows when it has."
     )]
-    NotConfirmed { job: String, computer: String },
+    NotConfirmed { job: RequestId, computer: String },
     #[error(
         "Job {job} can't be stopped now: computer {computer} is not linked, or its agent is too old to stop jobs."
     )]
-    NotTold { job: String, computer: String },
+    NotTold { job: RequestId, computer: String },
 }
 
 impl Native for CancelJob {
@@ -53,7 +53,7 @@ impl Native for CancelJob {
         let fleet = context.fleet;
         let before = fleet.job(&job_id, 0, Duration::ZERO).await?;
         if let Some((_, job)) = before
-            && job.stage() == Stage::Ended
+            && job.has_ended()
         {
             return Ok(text(format!(
                 "Job {} had ended before. get-job shows its result.",
@@ -88,7 +88,7 @@ fn was_stopped(job: &Job) -> bool {
     job.look(|progress| match progress.end.as_deref() {
         Some(End::Answered(Answer {
             error: Some(error), ..
-        })) => error.kind == "cancelled",
+        })) => error.kind == ErrorKind::Cancelled,
         _ => false,
     })
 }

@@ -9,7 +9,10 @@ use thiserror::Error;
 
 use super::typed::Native;
 use crate::{
-    computers::{About, Ask, Cancelled, Computer, ComputerId, Job, TooManyJobs, Waited},
+    computers::{
+        About, Ask, Cancelled, Computer, ComputerKey, Job, Method, RequestId, TooManyJobs, Waited,
+        job::Loss,
+    },
     tools::{
         Context,
         asking::{self, STOP_TIME},
@@ -25,7 +28,7 @@ pub struct ExecLua;
 #[derive(Deserialize)]
 #[serde(rename_all = "camelCase")]
 pub struct Arguments {
-    computer_id: Option<ComputerId>,
+    computer_id: Option<ComputerKey>,
     code: String,
     timeout_ms: u64,
     on_timeout: OnTimeout,
@@ -57,7 +60,7 @@ pub enum ExecError {
     StopNotConfirmed {
         computer: String,
         ms: u64,
-        job: String,
+        job: RequestId,
     },
     #[error(
         "timeout on computer {computer}: it took no notice of the request within {ms} ms; it was told not to run \
@@ -110,7 +113,7 @@ impl Arguments {
             params["exclusive"] = json!(true);
         }
         let ask = Ask {
-            method: "exec-lua",
+            method: Method::ExecLua,
             params: Some(&params),
             about: About::listed(&self.code, self.exclusive),
         };
@@ -124,7 +127,7 @@ impl Arguments {
             },
             Waited::NotTaken => self.not_taken(&computer, &job).await,
             Waited::Offline(why) => {
-                computer.lose(&job, &format!("it never reached the computer: {why}"));
+                computer.lose(&job, Loss::NeverReached(why.clone()));
                 Err(ExecError::Offline {
                     computer: name_of(&computer.facts()),
                     why,

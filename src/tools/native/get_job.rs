@@ -9,7 +9,7 @@ use thiserror::Error;
 use super::{list_jobs, typed::Native};
 use crate::{
     base::text::one_line,
-    computers::{Computer, Job, Progress, Unreachable},
+    computers::{Computer, Job, Progress, RequestId, Unreachable},
     tools::{Context, outcome, text, wording::name_of},
 };
 
@@ -21,7 +21,7 @@ pub struct GetJob;
 #[derive(Deserialize)]
 #[serde(rename_all = "camelCase")]
 pub struct Arguments {
-    job_id: String,
+    job_id: RequestId,
     cursor: u64,
     wait_ms: u64,
 }
@@ -36,8 +36,8 @@ pub enum GetError {
 
 /// No computer has such a job.
 #[derive(Debug, Error)]
-#[error("There is no job {}. list-jobs shows those there are; ended ones stay for an hour.", one_line(.0))]
-pub struct UnknownJob(pub String);
+#[error("There is no job {}. list-jobs shows those there are; ended ones stay for an hour.", one_line(.0.as_str()))]
+pub struct UnknownJob(pub RequestId);
 
 impl Native for GetJob {
     const NAME: &'static str = "get-job";

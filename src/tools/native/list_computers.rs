@@ -123,7 +123,7 @@ fn in_words(computer: &Computer, now: SystemTime) -> String {
 fn in_fields(computer: &Computer) -> Value {
     let facts = &computer.facts();
     let mut fields = json!({
-        "computerId": facts.id,
+        "computerId": facts.key,
         "linked": computer.link().is_some(),
         "address": facts.address.to_string(),
         "linkedSince": timestamp(facts.linked_since),

@@ -8,7 +8,7 @@ use serde::Deserialize;
 use super::typed::Native;
 use crate::{
     base::text::one_line,
-    computers::{Answer, Computer, ComputerId, End, Job, Progress, Stage, Unreachable},
+    computers::{Answer, Computer, ComputerKey, End, Job, Progress, Stage, Unreachable},
     tools::{
         Context, text,
         wording::{ago, name_of, time_between},
@@ -20,7 +20,7 @@ pub struct ListJobs;
 #[derive(Deserialize)]
 #[serde(rename_all = "camelCase")]
 pub struct Arguments {
-    computer_id: Option<ComputerId>,
+    computer_id: Option<ComputerKey>,
 }
 
 impl Native for ListJobs {
@@ -37,7 +37,7 @@ impl Native for ListJobs {
         let now = SystemTime::now();
         let lines: Vec<_> = jobs
             .iter()
-            .filter(|(computer, _)| computer_id.is_none_or(|id| computer.id == id))
+            .filter(|(computer, _)| computer_id.is_none_or(|id| computer.key == id))
             .map(|(computer, job)| line(computer, job, now))
             .collect();
         Ok(text(if lines.is_empty() {
@@ -60,7 +60,7 @@ fn line(computer: &Computer, job: &Job, now: SystemTime) -> String {
     }
     format!(
         "{} on {}: {}: {}",
-        one_line(&job.id),
+        one_line(job.id.as_str()),
         name_of(&computer.facts()),
         parts.join(", "),
         one_line(&job.code)
@@ -78,7 +78,7 @@ pub fn state(job: &Job, progress: &Progress, now: SystemTime) -> String {
                 Some(End::Answered(Answer {
                     error: Some(error), ..
                 })) => {
-                    format!("ended with a {} error", one_line(&error.kind))
+                    format!("ended with a {} error", one_line(error.kind.as_str()))
                 }
                 Some(End::Lost(_)) | None => "lost".to_owned(),
             };

@@ -9,7 +9,7 @@ use serde_json::Value;
 use super::typed::{Native, NoArguments};
 use crate::{
     base::text::one_line,
-    computers::{About, Answer, Ask, Computer, End, Fleet, Unreachable, Waited},
+    computers::{About, Answer, Ask, Computer, End, Fleet, Method, Unreachable, Waited},
     tools::{Context, text, wording},
 };
 
@@ -48,7 +48,7 @@ impl ProbeComputers {
     /// The computer's answer, or why there is none.
     async fn ping(&self, fleet: &Fleet, computer: &Computer) -> Pong {
         let ask = Ask {
-            method: "ping",
+            method: Method::Ping,
             params: None,
             about: About::unlisted(),
         };
@@ -96,7 +96,7 @@ fn line(computer: &Computer, pong: &Pong) -> String {
     let name = wording::name_of(&computer.facts());
     match pong {
         Pong::Text(pong) => {
-            let expected = format!("pong from {} (Label: ", computer.id);
+            let expected = format!("pong from {} (Label: ", computer.key);
             format!("pong from {}", current_name(&name, &expected, pong))
         }
         Pong::Error(error) => format!("error from {name}: {}", one_line(error)),

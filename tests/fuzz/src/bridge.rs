@@ -3,6 +3,7 @@
 use std::{path::Path, sync::Arc};
 
 use mcp_bridge::{
+    commands::computers,
     computers::Fleet,
     mcp::server::Server,
     settings::{Config, Flags},
@@ -14,7 +15,7 @@ pub fn start() -> (Arc<Fleet>, Server) {
     const FILE: &str = "link_host = '127.0.0.1'\nlink_port = 0";
     let config =
         Config::resolve(&Flags::default(), |_| None, Path::new("config.toml"), FILE).unwrap();
-    let fleet = Arc::new(Fleet::start(&config.link, None));
+    let fleet = Arc::new(computers::start(&config.link, None));
     let server = Server::new(fleet.clone(), builtin::catalogue(config.probe_timeout));
     (fleet, server)
 }

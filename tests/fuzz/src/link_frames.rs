@@ -3,7 +3,9 @@
 use mcp_bridge::{
     base::text::one_line,
     wire::{
-        frame::{self, AgentFrame, Hello},
+        frame::{self, AgentFrame},
+        hello::{self, Hello},
+        limits::PROTOCOL,
         outgoing,
         text::{self, TextMode},
     },
@@ -35,7 +37,7 @@ fn check_message(message: &str, mode: TextMode) {
         Ok(read) => check_frame(message, &read, mode),
         Err(error) => check_refusal(&error.to_string()),
     }
-    frame::claims_hello(message);
+    hello::claims_hello(message);
 }
 
 fn check_frame(message: &str, read: &AgentFrame, mode: TextMode) {
@@ -53,7 +55,7 @@ fn check_frame(message: &str, read: &AgentFrame, mode: TextMode) {
         AgentFrame::Response(response) => {
             assert_eq!(
                 (kind, value["id"].as_str()),
-                ("response", Some(&*response.id))
+                ("response", Some(response.id.as_str()))
             );
             assert_eq!(value["ok"], response.answer.error.is_none());
             let result = value.get("result").filter(|result| !result.is_null());
@@ -61,10 +63,16 @@ fn check_frame(message: &str, read: &AgentFrame, mode: TextMode) {
             assert_eq!(response.answer.result, result);
         }
         AgentFrame::Accepted { id } => {
-            assert_eq!((kind, value["id"].as_str()), ("accepted", Some(&**id)))
+            assert_eq!(
+                (kind, value["id"].as_str()),
+                ("accepted", Some(id.as_str()))
+            )
         }
         AgentFrame::Output(piece) => {
-            assert_eq!((kind, value["id"].as_str()), ("output", Some(&*piece.id)));
+            assert_eq!(
+                (kind, value["id"].as_str()),
+                ("output", Some(piece.id.as_str()))
+            );
             assert_eq!(value["seq"].as_u64(), Some(piece.seq));
             assert_eq!(
                 piece.bytes,
@@ -75,7 +83,7 @@ fn check_frame(message: &str, read: &AgentFrame, mode: TextMode) {
             assert_eq!((kind, value["name"].as_str()), ("event", Some("job")));
             assert_eq!(
                 text::decode(value["job"]["id"].as_str().unwrap(), mode),
-                *report.id
+                report.id.as_str()
             );
         }
         AgentFrame::Part { of, n, count, data } => {
@@ -109,8 +117,11 @@ fn check_frame(message: &str, read: &AgentFrame, mode: TextMode) {
 
 fn check_hello(value: &Value, hello: &Hello) {
     assert_eq!(value["computerId"].as_f64(), Some(hello.computer.0 as f64));
-    assert!((1..=frame::PROTOCOL).contains(&hello.protocol));
-    assert_eq!(hello.text_mode() == TextMode::Bytes, hello.protocol >= 2);
+    assert!((1..=PROTOCOL).contains(&hello.protocol));
+    assert_eq!(
+        hello.dialect().text_mode() == TextMode::Bytes,
+        hello.protocol >= 2
+    );
     let given = value["computerLabel"].as_str().unwrap_or_default();
     let label = hello.label.as_deref().unwrap_or_default();
     assert!(given.starts_with(label) && label.chars().count() <= MAX_LABEL);

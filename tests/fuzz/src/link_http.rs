@@ -4,11 +4,15 @@ use std::{net::SocketAddr, sync::Arc};
 
 use mcp_bridge::{
     base::{http::listener, token::Token},
-    computers::registry::Registry,
-    link::{http, port, session::Shared},
+    commands::computers,
+    computers::{reach::Reach, registry::Registry},
+    link::{http, port},
     settings::LinkConfig,
 };
-use tokio::io::{AsyncReadExt, AsyncWriteExt, split};
+use tokio::{
+    io::{AsyncReadExt, AsyncWriteExt, split},
+    sync::watch,
+};
 use tokio_util::sync::CancellationToken;
 
 use super::{pieces, websocket::frames_after_head};
@@ -46,16 +50,14 @@ pub fn check(data: &[u8]) {
         token: setting.token.then(|| Token::new(TOKEN)),
         names: vec!["bridge.example.org".to_owned()],
     };
-    let shared = Arc::new(Shared {
-        registry: Registry::default(),
-        token: config.token.clone(),
-    });
+    let registry = Arc::new(Registry::default());
+    let (_reach, follow) = watch::channel(Reach::Unknown);
     let peer = if setting.public {
         "8.8.8.8:9"
     } else {
         "10.0.0.8:9"
     };
-    let routes = http::routes(&config, shared.clone(), None);
+    let routes = computers::routes(&config, registry.clone(), follow, None);
     // Time passes when nothing else is left to do, so no input takes long.
     let runtime = tokio::runtime::Builder::new_current_thread()
         .enable_time()
@@ -63,7 +65,7 @@ pub fn check(data: &[u8]) {
         .build()
         .unwrap();
     let answer = runtime.block_on(converse(routes, peer.parse().unwrap(), sent, *seed));
-    assert_eq!(shared.registry.linked(), 0, "a computer is still linked");
+    assert_eq!(registry.linked(), 0, "a computer is still linked");
     check_answer(&answer, sent, &setting);
 }
 

@@ -9,21 +9,26 @@ use std::{
 
 use mcp_bridge::{
     base::http::listener,
+    commands::computers,
     computers::{
-        computer::{Computer, Waited},
-        job::{About, Job, Stage},
+        Computer, Waited,
+        job::{About, Job},
+        reach::Reach,
         registry::Registry,
     },
-    link::{http, port, session::Shared},
+    link::{http, port},
     settings::LinkConfig,
     wire::{
-        frame::{self, AgentFrame, ComputerId, Hello},
+        frame::{self, AgentFrame},
+        hello::{self, Hello},
+        names::{ComputerId, Method},
         text::TextMode,
     },
 };
 use serde_json::{Value, json};
 use tokio::{
     io::{AsyncReadExt, AsyncWriteExt, DuplexStream, ReadHalf, WriteHalf, split},
+    sync::watch,
     task::JoinHandle,
     time::{Instant, sleep},
 };
@@ -71,11 +76,9 @@ async fn live(data: &[u8]) {
         token: None,
         names: Vec::new(),
     };
-    let shared = Arc::new(Shared {
-        registry: Registry::default(),
-        token: None,
-    });
-    let routes = http::routes(&config, shared.clone(), None);
+    let registry = Arc::new(Registry::default());
+    let (_reach, follow) = watch::channel(Reach::Unknown);
+    let routes = computers::routes(&config, registry.clone(), follow, None);
     let mut links: Vec<Link> = Vec::new();
     let mut calls = Vec::new();
     for line in data.split(|byte| *byte == b'\n') {
@@ -83,14 +86,14 @@ async fn live(data: &[u8]) {
             sleep(PAUSE).await;
             continue;
         }
-        if std::str::from_utf8(line).is_ok_and(frame::claims_hello) && links.len() < LINKS {
+        if std::str::from_utf8(line).is_ok_and(hello::claims_hello) && links.len() < LINKS {
             links.push(Link::open(routes.clone(), line).await);
         }
         if let Some(link) = links.last_mut() {
             link.send(line).await;
         }
         if calls.is_empty()
-            && let Some(computer) = shared.registry.get(ASKED)
+            && let Some(computer) = registry.get(ASKED.into())
         {
             let asked = requests().into_iter();
             // The long one takes long to send.
@@ -105,9 +108,9 @@ async fn live(data: &[u8]) {
     for call in calls {
         call.await.unwrap();
     }
-    assert_eq!(shared.registry.linked(), 0, "a computer is still linked");
+    assert_eq!(registry.linked(), 0, "a computer is still linked");
     check_requests(&sent);
-    for computer in shared.registry.all() {
+    for computer in registry.all() {
         let jobs = computer.jobs();
         assert!(jobs.len() <= JOBS, "{} jobs", jobs.len());
         jobs.iter().for_each(|job| read_to_the_end(job));
@@ -184,19 +187,19 @@ fn names(data: &[u8], id: &str) -> bool {
 /// Asks one thing, and stops what still runs when its time is up.
 async fn call(computer: Arc<Computer>, (id, length, about): (&str, usize, About<'_>)) {
     let params = json!({ "code": "x".repeat(length) });
-    let Ok(job) = computer.begin(id.to_owned(), about) else {
+    let Ok(job) = computer.begin(id.into(), about) else {
         return;
     };
     let deadline = Instant::now() + TIME;
     let waited = computer
-        .run(&job, "exec-lua", Some(&params), deadline)
+        .run(&job, Method::ExecLua, Some(&params), deadline)
         .await;
     let late = Instant::now().saturating_duration_since(deadline);
     assert!(
         late <= Duration::from_millis(1),
         "{id} ended {late:?} too late"
     );
-    let ended = job.stage() == Stage::Ended;
+    let ended = job.has_ended();
     match waited {
         Waited::Ended => assert!(ended, "{id} is said to have ended"),
         Waited::TooLarge { size, limit } => assert!(size > limit, "{size} bytes are not too many"),
@@ -217,7 +220,7 @@ fn check_requests(links: &[(Option<Box<Hello>>, Vec<Value>)]) {
             let hello = hello.as_ref().expect("only who said hello is asked");
             let id = request["id"].as_str().unwrap().to_owned();
             assert!(["r1", "r2", "r3"].contains(&&*id), "{request}");
-            let boot = hello.boot_name();
+            let boot = hello.dialect().boot().map(|boot| boot.as_str().to_owned());
             assert_eq!(boot.as_deref(), request["boot"].as_str(), "{request}");
             assert!(
                 boot.is_some() || asked_of_old.insert(id.clone()),

@@ -3,7 +3,7 @@
 use std::sync::Arc;
 
 use mcp_bridge::{
-    computers::Fleet,
+    commands::computers,
     mcp::{self, server::Server},
     settings::{Config, Flags},
     tools::{Catalogue, Offer, Source, builtin, kit::Kit, source::fixed},
@@ -80,7 +80,7 @@ impl Session {
         let built_in = builtin::offer(&Kit::new(workers()), config.probe_timeout);
         let sources: Vec<Box<dyn Source>> = vec![fixed(built_in), Box::new(Told(told))];
         let catalogue = Catalogue::start(sources, kept.policy());
-        let server = Server::new(Arc::new(Fleet::start(&config.link, None)), catalogue);
+        let server = Server::new(Arc::new(computers::start(&config.link, None)), catalogue);
         let (ours, theirs) = tokio::io::duplex(1024 * 1024);
         let (input, output) = tokio::io::split(theirs);
         tokio::spawn(mcp::serve(server, Box::new(input), Box::new(output), || {}));

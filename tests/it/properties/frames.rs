@@ -2,7 +2,10 @@
 
 use base64::{Engine, engine::general_purpose::STANDARD as BASE64};
 use mcp_bridge::wire::{
-    frame::{self, AgentFrame, ComputerId, FrameError, Hello},
+    frame::{self, AgentFrame, FrameError},
+    hello::Hello,
+    limits,
+    names::{ComputerId, Method},
     outgoing::Request,
     text::{TextMode, decode_value},
 };
@@ -14,6 +17,14 @@ use super::{
     strings::{any_mode, any_text},
     targets::{link_frames, parts},
 };
+
+fn any_method() -> impl Strategy<Value = Method> {
+    prop_oneof![
+        Just(Method::Ping),
+        Just(Method::ExecLua),
+        Just(Method::RunHandler)
+    ]
+}
 
 fn hello(message: &str) -> Result<Hello, FrameError> {
     match frame::read(message, TextMode::Plain)? {
@@ -80,9 +91,9 @@ proptest! {
         let read = hello(&message).unwrap();
         prop_assert_eq!(read.computer, ComputerId(id));
         prop_assert_eq!(read.label, label.filter(|label| !label.is_empty()));
-        prop_assert_eq!((read.protocol, read.max_message), (1, frame::DEFAULT_MAX_MESSAGE));
+        prop_assert_eq!((read.protocol, read.max_message), (1, limits::DEFAULT_MAX_MESSAGE));
         prop_assert!(read.token.is_none() && read.agent.is_none() && read.machine.is_none());
-        prop_assert_eq!(TextMode::Plain, hello(&message).unwrap().text_mode());
+        prop_assert_eq!(TextMode::Plain, hello(&message).unwrap().dialect().text_mode());
     }
 
     #[test]
@@ -102,8 +113,8 @@ proptest! {
         });
         message.as_object_mut().unwrap().extend(fields.as_object().unwrap().clone());
         let read = hello(&message.to_string()).unwrap();
-        prop_assert_eq!(read.text_mode(), TextMode::Bytes);
-        prop_assert_eq!((read.computer, read.protocol), (ComputerId(id), frame::PROTOCOL));
+        prop_assert_eq!(read.dialect().text_mode(), TextMode::Bytes);
+        prop_assert_eq!((read.computer, read.protocol), (ComputerId(id), limits::PROTOCOL));
         prop_assert_eq!(read.label.unwrap_or_default(), label);
         prop_assert_eq!((read.max_message, read.token), (max_message as usize, Some(token)));
         let agent = read.agent.unwrap();
@@ -118,7 +129,7 @@ proptest! {
         let AgentFrame::Response(response) = frame::read(&message, mode).unwrap() else {
             panic!("not a response");
         };
-        prop_assert_eq!(response.id, id);
+        prop_assert_eq!(response.id.as_str(), id);
         prop_assert!(response.answer.error.is_none());
         prop_assert_eq!(response.answer.result.unwrap_or_default(), decode_value(result, mode));
     }
@@ -148,7 +159,7 @@ proptest! {
             "kind": wire(&kind), "message": wire(&message), "traceback": wire(&traceback), "hint": wire(&hint),
         }));
         let new = new.error.unwrap();
-        prop_assert_eq!((new.kind, new.message), (kind, message));
+        prop_assert_eq!((new.kind.as_str(), new.message), (&*kind, message));
         prop_assert_eq!((new.traceback, new.hint), (Some(traceback), Some(hint)));
     }
 
@@ -162,7 +173,7 @@ proptest! {
         let AgentFrame::Output(piece) = frame::read(&message.to_string(), TextMode::Bytes).unwrap() else {
             panic!("not output");
         };
-        prop_assert_eq!((piece.id, piece.seq, piece.bytes), (id, seq, bytes));
+        prop_assert_eq!((piece.id.as_str(), piece.seq, piece.bytes), (&*id, seq, bytes));
         prop_assert_eq!(piece.dropped, dropped.unwrap_or(0));
     }
 
@@ -191,13 +202,13 @@ proptest! {
 
     #[test]
     fn requests_say_what_was_asked(
-        id in any_text(), method in any_text(), params in proptest::option::of(any_json()), mode in any_mode(),
+        id in any_text(), method in any_method(), params in proptest::option::of(any_json()), mode in any_mode(),
     ) {
-        let frame = Request::new(&id, &method, params.as_ref()).message(mode).unwrap();
+        let frame = Request::new(&id.clone().into(), method, params.as_ref()).message(mode).unwrap();
         prop_assert!(frame.is_ascii());
         let frame = decode_value(serde_json::from_str(&frame).unwrap(), mode);
         prop_assert_eq!(&frame["type"], "request");
-        prop_assert_eq!((&frame["id"], &frame["method"]), (&json!(id), &json!(method)));
+        prop_assert_eq!((&frame["id"], &frame["method"]), (&json!(id), &json!(method.as_str())));
         prop_assert_eq!(frame.get("params"), params.as_ref());
     }
 }

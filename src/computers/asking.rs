@@ -12,17 +12,16 @@ use tokio::{
     time::{Instant, sleep_until, timeout_at},
 };
 
-use super::{ACCEPT_TIME, Computer, Presence, lock, may_come_back};
-use crate::{
-    computers::{
-        job::{Cancelled, Job, Stage},
-        link::Link,
-    },
-    wire::{
-        outgoing::{self, Request},
-        parts,
-        text::TextMode,
-    },
+use super::{
+    computer::{ACCEPT_TIME, Computer, Presence, lock, may_come_back},
+    job::{Cancelled, Job, Loss, Progress, Stage},
+    link::{Link, Outbound},
+};
+use crate::wire::{
+    names::{Dialect, Method},
+    outgoing::{self, Request},
+    parts,
+    text::TextMode,
 };
 
 /// What came of the wait for a job.
@@ -66,7 +65,7 @@ impl Computer {
     pub async fn run(
         &self,
         job: &Arc<Job>,
-        method: &str,
+        method: Method,
         params: Option<&Value>,
         deadline: Instant,
     ) -> Waited {
@@ -76,21 +75,21 @@ impl Computer {
                 Ok(link) => link,
                 Err(waited) => return waited,
             };
-            if !job.bind(link.boot()) {
-                self.lose(job, "the computer has restarted since");
+            if !job.bind(link.dialect().boot()) {
+                self.lose(job, Loss::Restarted);
                 return Waited::Ended;
             }
             match self.send(&link, job, method, params, deadline).await {
                 Sent::Ended => return Waited::Ended,
-                Sent::Deadline if job.stage() == Stage::Running => return Waited::Running,
+                Sent::Deadline if job.is_running() => return Waited::Running,
                 Sent::Deadline => return Waited::NotTaken,
                 Sent::TooLarge { size, limit } => {
                     lock(&self.jobs).remove(&job.id);
                     return Waited::TooLarge { size, limit };
                 }
                 // To an agent of version 1 nothing is sent twice: it would run twice.
-                Sent::LinkEnded if link.boot().is_none() => {
-                    self.lose(job, &link.why_ended());
+                Sent::LinkEnded if *link.dialect() == Dialect::V1 => {
+                    self.lose(job, Loss::LinkEnded(link.why_ended()));
                     return Waited::Ended;
                 }
                 // What the link's end changes is noted a moment later.
@@ -119,7 +118,7 @@ impl Computer {
                     why.clone()
                 }
             };
-            if job.stage() == Stage::Ended {
+            if job.has_ended() {
                 return Err(Waited::Ended);
             }
             tokio::select! {
@@ -127,8 +126,7 @@ impl Computer {
                 // A new link may end the job at once: the computer has restarted.
                 _ = progress.changed() => {}
                 () = sleep_until(deadline) => {
-                    let running = job.stage() == Stage::Running;
-                    return Err(if running { Waited::Running } else { Waited::Offline(why) });
+                    return Err(if job.is_running() { Waited::Running } else { Waited::Offline(why) });
                 }
             }
         }
@@ -139,7 +137,7 @@ impl Computer {
         &self,
         link: &Link,
         job: &Arc<Job>,
-        method: &str,
+        method: Method,
         params: Option<&Value>,
         deadline: Instant,
     ) -> Sent {
@@ -147,7 +145,7 @@ impl Computer {
         let left = deadline
             .saturating_duration_since(Instant::now())
             .as_millis();
-        if let Some(boot) = link.boot() {
+        if let Dialect::V2(boot) = link.dialect() {
             request = request.for_boot(boot, u64::try_from(left).unwrap_or(u64::MAX));
         }
         // A place in the computer's event queue: held until the computer has taken the request from there.
@@ -161,10 +159,10 @@ impl Computer {
         if let Err(sent) = self.deliver(link, &request, job, deadline).await {
             return sent;
         }
-        tracing::debug!(computer = %self.id, request = job.id, method, "asked");
-        let again = match link.boot() {
-            Some(_) => Instant::now() + ACCEPT_TIME,
-            None => deadline,
+        tracing::debug!(method = method.as_str(), "asked");
+        let again = match link.dialect() {
+            Dialect::V2(_) => Instant::now() + ACCEPT_TIME,
+            Dialect::V1 => deadline,
         };
         let mut place = Some(place);
         let mut progress = job.follow();
@@ -177,7 +175,7 @@ impl Computer {
             tokio::select! {
                 // The job holds the sender.
                 _ = progress.changed() => {}
-                () = link.ended() => return if job.stage() == Stage::Ended { Sent::Ended } else { Sent::LinkEnded },
+                () = link.ended() => return if job.has_ended() { Sent::Ended } else { Sent::LinkEnded },
                 () = sleep_until(deadline) => return Sent::Deadline,
                 () = sleep_until(again), if place.is_some() && again < deadline => return Sent::NotTaken,
             }
@@ -192,7 +190,12 @@ impl Computer {
         job: &Job,
         deadline: Instant,
     ) -> Result<(), Sent> {
-        let limit = link.max_message();
+        let limit = link.terms.max_message;
+        let outbound = |frame| Outbound {
+            job,
+            frame,
+            deadline,
+        };
         // Escapes only make it longer, so what is longer than the limit unescaped needs no escaping.
         let mut unescaped = request
             .unescaped()
@@ -203,16 +206,16 @@ impl Computer {
             // Most are, and need no escape to be a message.
             Some(std::mem::take(&mut unescaped))
         } else {
-            let message = request.message(link.text_mode()).ok();
+            let message = request.message(link.dialect().text_mode()).ok();
             message.filter(|message| message.len() <= limit)
         };
         if let Some(message) = message {
-            return timeout_at(deadline, link.send_request(job, message, deadline))
+            return timeout_at(deadline, link.request(outbound(message)))
                 .await
                 .map_err(|_| Sent::Deadline)?
                 .map_err(|_| Sent::LinkGone);
         }
-        if link.text_mode() == TextMode::Plain {
+        if *link.dialect() == Dialect::V1 {
             // An agent of version 1 takes no parts, and what counts is the message as it would be sent.
             let escaped = request.message(TextMode::Plain);
             let size = escaped.map_or(unescaped.len(), |message| message.len());
@@ -225,7 +228,7 @@ impl Computer {
             });
         }
         tokio::select! {
-            sent = link.send_request_in_parts(job, unescaped, deadline) => sent.map_err(|_| Sent::LinkEnded),
+            sent = link.long_request(outbound(unescaped)) => sent.map_err(|_| Sent::LinkEnded),
             () = link.ended() => Err(Sent::LinkEnded),
             () = sleep_until(deadline) => Err(Sent::Deadline),
         }
@@ -238,25 +241,22 @@ impl Computer {
         let mut told = Cancelled::Unreachable;
         // Twice, since the game may drop one.
         for until in [Instant::now() + time / 2, deadline] {
-            if job.stage() == Stage::Ended {
+            if job.has_ended() {
                 return Cancelled::Ended;
             }
-            let Some(link) = self.link().filter(|link| link.boot().is_some()) else {
+            let Some(link) = self.link().filter(|link| link.dialect().is_v2()) else {
                 return told;
             };
             if !matches!(
-                timeout_at(until, link.send(outgoing::cancel(&job.id))).await,
+                timeout_at(until, link.note(outgoing::cancel(&job.id))).await,
                 Ok(Ok(_))
             ) {
                 return told;
             }
             told = Cancelled::Told;
-            if timeout_at(
-                until,
-                progress.wait_for(|progress| progress.stage == Stage::Ended),
-            )
-            .await
-            .is_ok()
+            if timeout_at(until, progress.wait_for(Progress::has_ended))
+                .await
+                .is_ok()
             {
                 return Cancelled::Ended;
             }

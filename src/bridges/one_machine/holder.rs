@@ -16,8 +16,10 @@ use tokio::{
     time::timeout,
 };
 
-use super::message::Owner;
-use crate::{base::store, settings::LinkConfig};
+use crate::{
+    base::{host_port::HostPort, store},
+    computers::Owner,
+};
 
 /// How long a holder may take to be reached, and to answer.
 const ANSWER_TIME: Duration = Duration::from_secs(2);
@@ -68,20 +70,20 @@ pub enum Unknown {
     Unreachable(io::Error),
 }
 
-/// Connects to the link port of this configuration, as programs on this machine reach it.
+/// Connects to the link port at this place, as programs on this machine reach it.
 ///
 /// # Errors
 /// The system's; of kind `TimedOut` when it takes too long.
-pub async fn connect(config: &LinkConfig) -> io::Result<(TcpStream, SocketAddr)> {
+pub async fn connect(place: &HostPort) -> io::Result<(TcpStream, SocketAddr)> {
     // An address that stands for all of this machine's is no address to connect to everywhere.
-    let host = match config.host.as_str() {
+    let host = match place.host.as_str() {
         "0.0.0.0" => "127.0.0.1",
         "::" => "::1",
         host => host,
     };
     let connecting = async {
         let mut last = io::Error::from(io::ErrorKind::NotFound);
-        for address in lookup_host((host, config.port)).await? {
+        for address in lookup_host((host, place.port)).await? {
             match TcpStream::connect(address).await {
                 Ok(stream) => return Ok((stream, address)),
                 Err(error) => last = error,
@@ -100,8 +102,8 @@ pub async fn connect(config: &LinkConfig) -> io::Result<(TcpStream, SocketAddr)>
 ///
 /// # Errors
 /// There is none, or it is no mcp-bridge, or does not answer.
-pub async fn health(config: &LinkConfig) -> Result<Health, Unknown> {
-    let (stream, address) = connect(config).await.map_err(|error| match error.kind() {
+pub async fn health(place: &HostPort) -> Result<Health, Unknown> {
+    let (stream, address) = connect(place).await.map_err(|error| match error.kind() {
         io::ErrorKind::ConnectionRefused => Unknown::Free,
         io::ErrorKind::TimedOut => Unknown::Silent,
         _ => Unknown::Unreachable(error),
@@ -129,19 +131,6 @@ async fn ask(stream: TcpStream, address: SocketAddr) -> Option<Health> {
     };
     let health: Health = serde_json::from_slice(&bytes).ok()?;
     (health.name == env!("CARGO_PKG_NAME")).then_some(health)
-}
-
-/// What there is to say of an owner that holds the port and does not answer.
-pub fn frozen(owner: Option<&Owner>) -> String {
-    match owner {
-        Some(Owner { pid, .. }) => format!(
-            "the mcp-bridge with process id {pid} holds it, but does not answer. It may be stopped or suspended: resume \
-             it (kill -CONT {pid}), or end it; then the computers come back by themselves"
-        ),
-        None => "a program holds it that does not answer. Resume it or end it, or set CC_LINK_PORT to another port and \
-                 give the agents the new one"
-            .to_owned(),
-    }
 }
 
 /// Writes down who holds the port: of an owner that is frozen nothing else can be learned.

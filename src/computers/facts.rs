@@ -8,16 +8,17 @@ use std::{
 
 use tokio::time::Instant;
 
-use crate::{
-    bridges::message::Introduction,
-    wire::frame::{AgentProgram, ComputerId, Hello, Machine},
+use super::key::ComputerKey;
+use crate::wire::{
+    hello::{AgentProgram, Hello, Machine},
+    names::Boot,
 };
 
 /// What a computer told of itself when it last linked.
 #[derive(Debug)]
 pub struct Facts {
-    /// Its number.
-    pub id: ComputerId,
+    /// Which computer.
+    pub key: ComputerKey,
     /// Its label.
     pub label: Option<String>,
     /// The agent program, if it told (version 2).
@@ -25,55 +26,45 @@ pub struct Facts {
     /// The machine, if it told (version 2).
     pub machine: Option<Machine>,
     /// This start of the agent program (version 2).
-    pub boot: Option<String>,
+    pub boot: Option<Boot>,
     /// Where the link came from.
     pub address: SocketAddr,
     /// When the link was made.
     pub linked_since: SystemTime,
     /// When the last frame came.
-    last_seen: LastSeen,
+    pub last_seen: LastSeen,
 }
 
 /// A moment that many tasks read and one writes, without a lock.
 #[derive(Debug)]
-struct LastSeen {
+pub struct LastSeen {
     start: Instant,
     /// Milliseconds after `start`.
     elapsed: AtomicU64,
+}
+
+impl Default for LastSeen {
+    /// Now.
+    fn default() -> Self {
+        Self {
+            start: Instant::now(),
+            elapsed: AtomicU64::new(0),
+        }
+    }
 }
 
 impl Facts {
     /// What this hello tells.
     pub fn new(hello: &Hello, address: SocketAddr) -> Self {
         Self {
-            id: hello.computer,
+            key: hello.computer.into(),
             label: hello.label.clone(),
             agent: hello.agent.clone(),
             machine: hello.machine.clone(),
-            boot: hello.boot_name(),
+            boot: hello.dialect().boot().cloned(),
             address,
             linked_since: SystemTime::now(),
-            last_seen: LastSeen {
-                start: Instant::now(),
-                elapsed: AtomicU64::new(0),
-            },
-        }
-    }
-
-    /// What another bridge tells of a computer that is, or was, linked to it.
-    pub fn introduced(introduction: &Introduction) -> Self {
-        Self {
-            id: introduction.computer_id,
-            label: introduction.label.clone(),
-            agent: introduction.agent.clone(),
-            machine: introduction.machine.clone(),
-            boot: introduction.boot.clone(),
-            address: introduction.address,
-            linked_since: introduction.linked_since,
-            last_seen: LastSeen {
-                start: Instant::now(),
-                elapsed: AtomicU64::new(0),
-            },
+            last_seen: LastSeen::default(),
         }
     }
 

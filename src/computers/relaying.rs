@@ -2,17 +2,18 @@
 
 use tokio::time::{Instant, timeout_at};
 
-use super::{ACCEPT_TIME, Computer, lock};
-use crate::computers::{
-    job::{About, Job, Stage},
-    link::{Link, Turn},
+use super::{
+    computer::{ACCEPT_TIME, Computer, lock},
+    job::{About, Job, Progress},
+    link::{Link, Outbound, Turn},
 };
+use crate::wire::names::{Dialect, RequestId};
 
 /// Another bridge's request.
 #[derive(Debug)]
 pub struct Relayed<'a> {
     /// Its id.
-    pub id: String,
+    pub id: RequestId,
     /// What it is about.
     pub about: About<'a>,
     /// Its frame.
@@ -43,32 +44,35 @@ impl Computer {
             match others.get(&id) {
                 Some(job) => job,
                 None => {
-                    let job = Job::relayed(id, about, link.boot().map(str::to_owned));
+                    let job = Job::relayed(id, about, link.dialect().boot().cloned());
                     if !others.enter(job.clone()) {
-                        tracing::warn!(computer = %self.id, request = job.id, "too many jobs of other bridges");
+                        tracing::warn!(computer = %self.key, request = %job.id, "too many jobs of other bridges");
                         return;
                     }
                     job
                 }
             }
         };
+        let outbound = |frame| Outbound {
+            job: &job,
+            frame,
+            deadline,
+        };
         let sent = async {
             let place = link.place(turn).await?;
             // A message of the game is pure ASCII. What is not, or is too long, goes out in parts.
-            if frame.is_ascii() && frame.len() <= link.max_message() {
-                link.send_request(&job, frame, deadline).await.ok()?;
+            if frame.is_ascii() && frame.len() <= link.terms.max_message {
+                link.request(outbound(frame)).await.ok()?;
             } else {
-                link.send_request_in_parts(&job, frame, deadline)
-                    .await
-                    .ok()?;
+                link.long_request(outbound(frame)).await.ok()?;
                 arrived();
             }
-            let until = match link.boot() {
-                Some(_) => deadline.min(Instant::now() + ACCEPT_TIME),
-                None => deadline,
+            let until = match link.dialect() {
+                Dialect::V2(_) => deadline.min(Instant::now() + ACCEPT_TIME),
+                Dialect::V1 => deadline,
             };
             let mut progress = job.follow();
-            let taken = progress.wait_for(|progress| progress.stage != Stage::Asked);
+            let taken = progress.wait_for(|progress| !progress.is_asked());
             // If it does not take the request, the other bridge sends it again.
             let _ = timeout_at(until, taken).await;
             drop(place);
@@ -78,7 +82,7 @@ impl Computer {
             _ = timeout_at(deadline, sent) => {}
             () = link.ended() => {}
         }
-        if job.stage() == Stage::Asked {
+        if job.look(Progress::is_asked) {
             lock(&self.others).remove(&job.id);
         }
     }

@@ -1,0 +1,25 @@
+//! A line between two bridges, whatever carries it.
+
+use std::pin::Pin;
+
+use futures_util::{Sink, Stream};
+use thiserror::Error;
+
+/// A line between two bridges: whole messages, in order, until it ends.
+pub struct Channel {
+    /// To the other bridge. Flushing waits until it has read most of what was sent.
+    pub sender: MessageSink,
+    /// From the other bridge; ends when that closes.
+    pub receiver: MessageStream,
+}
+
+/// See [`Channel::sender`].
+pub type MessageSink = Pin<Box<dyn Sink<String, Error = ChannelBroken> + Send>>;
+
+/// See [`Channel::receiver`].
+pub type MessageStream = Pin<Box<dyn Stream<Item = Result<String, ChannelBroken>> + Send>>;
+
+/// The line broke; why.
+#[derive(Debug, Error)]
+#[error("{0}")]
+pub struct ChannelBroken(pub String);
