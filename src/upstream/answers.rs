@@ -9,7 +9,7 @@ use rmcp::{
 };
 use serde_json::Value;
 
-use super::{names, server::Trouble};
+use super::{names, trouble::Trouble};
 use crate::tools::failure;
 
 /// The answer to a tool call. Whatever goes wrong is a result too, one that the model can act on.
@@ -87,7 +87,7 @@ pub fn resource(
 fn told(trouble: Trouble) -> ErrorData {
     match trouble {
         Trouble::Refused(error) => error,
-        Trouble::Failed(why) => ErrorData::internal_error(why, None),
+        other => ErrorData::internal_error(other.to_string(), None),
     }
 }
 

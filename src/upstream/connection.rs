@@ -30,12 +30,13 @@ use tokio_util::sync::CancellationToken;
 
 use super::{
     entry::{Entry, Reach},
+    http::AddressError,
     itself,
     lines::{Lines, MAX_LINE, Rubbish},
-    process::{self, Process},
+    process::{self, Process, StartError},
     tail::Tail,
     tap::{Route, Tap},
-    variables::{self, Lookup},
+    variables::{self, Lookup, NotSet},
 };
 
 /// How a call goes on, as the server tells it.
@@ -81,6 +82,38 @@ pub enum AskError {
     /// Something else.
     #[error("{0}")]
     Other(String),
+}
+
+/// Why a server can't be used, in words that follow its name.
+#[derive(Debug, Error)]
+pub enum ConnectError {
+    /// Its entry uses a variable that is not set.
+    #[error(transparent)]
+    Variable(#[from] NotSet),
+    /// Its process can't be started.
+    #[error(transparent)]
+    Start(#[from] StartError),
+    /// Its address can't be used.
+    #[error(transparent)]
+    Address(#[from] AddressError),
+    /// It is one of us.
+    #[error("is an mcp-bridge itself; bridges do not manage each other")]
+    Bridge,
+    /// Its process ended during the handshake; how.
+    #[error("ended before it answered `initialize` ({0})")]
+    Ended(String),
+    /// Its process goes on, and says nothing more.
+    #[error("closed its output before it answered `initialize`")]
+    Closed,
+    /// There was no way to its address; why.
+    #[error("can't be reached: {0}")]
+    Unreachable(String),
+    /// It refused the handshake, in these words.
+    #[error("refused `initialize`: {0}")]
+    Refused(String),
+    /// It answered something else.
+    #[error("does not speak MCP as it should: {0}")]
+    Odd(Box<ClientInitializeError>),
 }
 
 /// Everything that a started server is told and asked by rmcp, and that only we can answer.
@@ -139,13 +172,13 @@ impl Open {
     /// Connects to a server and shakes hands with it; there is no deadline. Dropping the future ends the server.
     ///
     /// # Errors
-    /// Why it can't be used, in words that follow its name.
+    /// See [`ConnectError`].
     pub async fn connect(
         entry: &Entry,
         folder: &Path,
         variable: Lookup<'_>,
         tail: &Arc<Tail>,
-    ) -> Result<Self, String> {
+    ) -> Result<Self, ConnectError> {
         match &entry.reach {
             Reach::Program(program) => {
                 let program = variables::in_program(program, variable)?;
@@ -180,7 +213,7 @@ async fn shake_hands<T>(
     transport: T,
     rubbish: Arc<Rubbish>,
     process: Option<Process>,
-) -> Result<Open, String>
+) -> Result<Open, ConnectError>
 where
     T: Transport<RoleClient> + Send + 'static,
 {
@@ -196,7 +229,7 @@ where
         .await;
     let service = match opened {
         Ok(service) => service,
-        Err(error) => return Err(not_opened(&error, process.as_ref()).await),
+        Err(error) => return Err(not_opened(error, process.as_ref()).await),
     };
     let peer = service.peer().clone();
     // It would list tools of a server that is gone.
@@ -208,7 +241,7 @@ where
         .and_then(|info| info.server_info.as_ref())
         .map(|server| server.name.as_str());
     if name == Some(itself::NAME) {
-        return Err("is an mcp-bridge itself; bridges do not manage each other".to_owned());
+        return Err(ConnectError::Bridge);
     }
     Ok(Open {
         connection: Arc::new(Connection {
@@ -223,23 +256,23 @@ where
 }
 
 /// Why a handshake failed, with how the process ended if that is why.
-async fn not_opened(error: &ClientInitializeError, process: Option<&Process>) -> String {
+async fn not_opened(error: ClientInitializeError, process: Option<&Process>) -> ConnectError {
     match (error, process) {
         (
             ClientInitializeError::ConnectionClosed(_)
             | ClientInitializeError::TransportError { .. },
             Some(process),
         ) => match timeout(TO_END, process.ended()).await {
-            Ok(how) => format!("ended before it answered `initialize` ({how})"),
-            Err(_) => "closed its output before it answered `initialize`".to_owned(),
+            Ok(how) => ConnectError::Ended(how),
+            Err(_) => ConnectError::Closed,
         },
         (ClientInitializeError::TransportError { error, .. }, None) => {
-            format!("can't be reached: {}", reason(error.error.as_ref()))
+            ConnectError::Unreachable(reason(error.error.as_ref()))
         }
         (ClientInitializeError::JsonRpcError(error), _) => {
-            format!("refused `initialize`: {}", error.message)
+            ConnectError::Refused(error.message.into_owned())
         }
-        (other, _) => format!("does not speak MCP as it should: {other}"),
+        (other, _) => ConnectError::Odd(Box::new(other)),
     }
 }
 

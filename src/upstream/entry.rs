@@ -7,6 +7,7 @@ use std::{
 };
 
 use serde_json::{Value, json};
+use thiserror::Error;
 
 use crate::{base::store, tools::Client};
 
@@ -105,6 +106,50 @@ pub struct Address {
     pub headers: BTreeMap<String, String>,
 }
 
+/// What is wrong with an entry, in words that follow its name.
+#[derive(Debug, Clone, PartialEq, Eq, Error)]
+pub enum EntryError {
+    /// It is no object.
+    #[error("must be an object with `command` or `url`")]
+    NotAnObject,
+    /// It names a program and an address.
+    #[error("has both `command` and `url`; keep one of them")]
+    TwoWays,
+    /// It names neither.
+    #[error("has neither `command` nor `url`")]
+    NoWay,
+    /// Its address speaks what is not spoken here.
+    #[error(
+        "is of the type `sse`, the protocol's older HTTP transport, which is not spoken here; if the server also has a \
+         streamable HTTP endpoint, give that as `url` with `type` `http`"
+    )]
+    OlderHttp,
+    /// This field must be a text.
+    #[error("has a `{0}` that is not a text")]
+    NotAText(&'static str),
+    /// This field must be true or false.
+    #[error("has a `{0}` that is neither true nor false")]
+    NotATruth(&'static str),
+    /// This field must be a list of texts.
+    #[error("has `{0}` that are not a list of texts")]
+    NotTexts(&'static str),
+    /// This field must be an object of texts.
+    #[error("has an `{0}` that is not an object of texts")]
+    NotAnObjectOfTexts(&'static str),
+    /// This field must be a number of milliseconds.
+    #[error("has a `{0}` that is not a number of milliseconds from 1 to {LONGEST_TIME}")]
+    NotATime(&'static str),
+    /// Its command has a wrong form.
+    #[error("has a `command` that is neither a program nor a list of a program and its arguments")]
+    NotACommand,
+    /// Its command names no program.
+    #[error("has an empty `command`")]
+    EmptyCommand,
+    /// No variable can have this name.
+    #[error("has a variable called `{0}`, which is no name")]
+    NotAName(String),
+}
+
 impl Entry {
     /// Reads the entry `value` called `name`.
     ///
@@ -112,26 +157,25 @@ impl Entry {
     /// opencode's, with `type`, a list as `command`, and `environment`. Keys of other programs are passed over.
     ///
     /// # Errors
-    /// What is wrong with it, in words that follow the entry's name.
-    pub fn read(name: &str, value: &Value, origin: Origin, file: &Path) -> Result<Self, String> {
+    /// See [`EntryError`].
+    pub fn read(
+        name: &str,
+        value: &Value,
+        origin: Origin,
+        file: &Path,
+    ) -> Result<Self, EntryError> {
         if !value.is_object() {
-            return Err("must be an object with `command` or `url`".to_owned());
+            return Err(EntryError::NotAnObject);
         }
         let fields = Fields(value);
         let reach = match (fields.get("command"), fields.get("url")) {
-            (Some(_), Some(_)) => {
-                return Err("has both `command` and `url`; keep one of them".to_owned());
-            }
+            (Some(_), Some(_)) => return Err(EntryError::TwoWays),
             (Some(command), None) => Reach::Program(fields.program(command)?),
             (None, Some(_)) => Reach::Address(fields.address()?),
-            (None, None) => return Err("has neither `command` nor `url`".to_owned()),
+            (None, None) => return Err(EntryError::NoWay),
         };
         if let (Some("sse"), Reach::Address(_)) = (fields.text("type")?, &reach) {
-            return Err(
-                "is of the type `sse`, the protocol's older HTTP transport, which is not spoken here; if the server \
-                 also has a streamable HTTP endpoint, give that as `url` with `type` `http`"
-                    .to_owned(),
-            );
+            return Err(EntryError::OlderHttp);
         }
         let enabled =
             fields.truth("enabled")?.unwrap_or(true) && !fields.truth("disabled")?.unwrap_or(false);
@@ -174,39 +218,43 @@ impl<'a> Fields<'a> {
         self.0.get(key).filter(|value| !value.is_null())
     }
 
-    fn text(&self, key: &str) -> Result<Option<&'a str>, String> {
+    fn text(&self, key: &'static str) -> Result<Option<&'a str>, EntryError> {
+        self.read(key, Value::as_str, EntryError::NotAText)
+    }
+
+    fn truth(&self, key: &'static str) -> Result<Option<bool>, EntryError> {
+        self.read(key, Value::as_bool, EntryError::NotATruth)
+    }
+
+    fn texts(&self, key: &'static str) -> Result<Option<Vec<String>>, EntryError> {
+        self.read(key, texts, EntryError::NotTexts)
+    }
+
+    fn time(&self, key: &'static str) -> Result<Option<Duration>, EntryError> {
+        let time = |value: &Value| match value.as_u64() {
+            Some(time @ 1..=LONGEST_TIME) => Some(Duration::from_millis(time)),
+            _ => None,
+        };
+        self.read(key, time, EntryError::NotATime)
+    }
+
+    /// The field as what it must be; `wrong` if it is something else.
+    fn read<T>(
+        &self,
+        key: &'static str,
+        read: impl FnOnce(&'a Value) -> Option<T>,
+        wrong: fn(&'static str) -> EntryError,
+    ) -> Result<Option<T>, EntryError> {
         self.get(key)
-            .map(|value| {
-                value
-                    .as_str()
-                    .ok_or_else(|| format!("has a `{key}` that is not a text"))
-            })
+            .map(|value| read(value).ok_or_else(|| wrong(key)))
             .transpose()
     }
 
-    fn truth(&self, key: &str) -> Result<Option<bool>, String> {
-        self.get(key)
-            .map(|value| {
-                value
-                    .as_bool()
-                    .ok_or_else(|| format!("has a `{key}` that is neither true nor false"))
-            })
-            .transpose()
-    }
-
-    fn texts(&self, key: &str) -> Result<Option<Vec<String>>, String> {
-        self.get(key)
-            .map(|value| {
-                texts(value).ok_or_else(|| format!("has `{key}` that are not a list of texts"))
-            })
-            .transpose()
-    }
-
-    fn map(&self, key: &str) -> Result<BTreeMap<String, String>, String> {
+    fn map(&self, key: &'static str) -> Result<BTreeMap<String, String>, EntryError> {
         let Some(value) = self.get(key) else {
             return Ok(BTreeMap::new());
         };
-        let wrong = || format!("has an `{key}` that is not an object of texts");
+        let wrong = || EntryError::NotAnObjectOfTexts(key);
         value
             .as_object()
             .ok_or_else(wrong)?
@@ -219,29 +267,16 @@ impl<'a> Fields<'a> {
             .collect()
     }
 
-    fn time(&self, key: &str) -> Result<Option<Duration>, String> {
-        self.get(key)
-            .map(|value| match value.as_u64() {
-                Some(time @ 1..=LONGEST_TIME) => Ok(Duration::from_millis(time)),
-                _ => Err(format!(
-                    "has a `{key}` that is not a number of milliseconds from 1 to {LONGEST_TIME}"
-                )),
-            })
-            .transpose()
-    }
-
-    fn program(&self, command: &Value) -> Result<Program, String> {
-        const WRONG: &str =
-            "has a `command` that is neither a program nor a list of a program and its arguments";
+    fn program(&self, command: &Value) -> Result<Program, EntryError> {
         let mut words = match command {
             Value::String(program) => vec![program.clone()],
-            list => texts(list).ok_or(WRONG)?,
+            list => texts(list).ok_or(EntryError::NotACommand)?,
         };
         if words
             .first()
             .is_none_or(|program| program.trim().is_empty())
         {
-            return Err("has an empty `command`".to_owned());
+            return Err(EntryError::EmptyCommand);
         }
         let mut args = words.split_off(1);
         args.extend(self.texts("args")?.unwrap_or_default());
@@ -251,7 +286,7 @@ impl<'a> Fields<'a> {
             .keys()
             .find(|name| name.is_empty() || name.contains(['=', '\0']))
         {
-            return Err(format!("has a variable called `{name}`, which is no name"));
+            return Err(EntryError::NotAName(name.clone()));
         }
         Ok(Program {
             command: words.remove(0),
@@ -261,7 +296,7 @@ impl<'a> Fields<'a> {
         })
     }
 
-    fn address(&self) -> Result<Address, String> {
+    fn address(&self) -> Result<Address, EntryError> {
         Ok(Address {
             url: self.text("url")?.unwrap_or_default().to_owned(),
             headers: self.map("headers")?,
@@ -281,7 +316,7 @@ fn texts(value: &Value) -> Option<Vec<String>> {
 mod tests {
     use super::*;
 
-    fn read(value: Value) -> Result<Entry, String> {
+    fn read(value: Value) -> Result<Entry, EntryError> {
         Entry::read("x", &value, Origin::User, Path::new("mcp.json"))
     }
 
@@ -343,7 +378,7 @@ mod tests {
             ),
             (json!({"url": "http://x", "type": "sse"}), "`sse`"),
         ] {
-            let error = read(value.clone()).unwrap_err();
+            let error = read(value.clone()).unwrap_err().to_string();
             assert!(error.contains(problem), "{value}: {error}");
         }
     }

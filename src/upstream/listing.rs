@@ -7,7 +7,7 @@ use std::{
 
 use rmcp::model::{Prompt, Resource, ResourceTemplate, Tool};
 
-use super::{entry::Origin, names, offers::Offers, server};
+use super::{entry::Origin, names, offers::Offers, trouble::has_changed};
 
 /// One server, as far as it counts for the listing.
 #[derive(Debug, Clone)]
@@ -147,7 +147,7 @@ fn shown_tool(
     name: &str,
 ) -> Result<Tool, String> {
     if view.changed.contains(own_name) {
-        return Err(server::has_changed(&view.name));
+        return Err(has_changed(&view.name));
     }
     let mut shown = checked.clone()?;
     shown.name = name.to_owned().into();

@@ -5,12 +5,14 @@
 //! Windows it runs in a job, which the system ends with the bridge.
 
 use std::{
+    io,
     path::{Path, PathBuf},
     process::{ExitStatus, Stdio},
     sync::Arc,
     time::Duration,
 };
 
+use thiserror::Error;
 use tokio::{
     process::{ChildStderr, ChildStdin, ChildStdout, Command},
     sync::watch,
@@ -62,22 +64,38 @@ pub struct Started {
     pub stdout: ChildStdout,
 }
 
+/// Why a process can't be started, in words that follow the server's name.
+#[derive(Debug, Error)]
+pub enum StartError {
+    /// The folder that it is to run in is missing.
+    #[error("its working folder {} is not there", .0.display())]
+    NoFolder(PathBuf),
+    /// The system could not start it.
+    #[error("`{command}` can't be started: {error}")]
+    System {
+        /// The program.
+        command: String,
+        /// Why not.
+        error: io::Error,
+    },
+}
+
 /// Starts a server whose variables are filled in. `folder` is what its working folder is relative to; what it writes to
 /// standard error goes to `tail`.
 ///
 /// # Errors
-/// Why it can't be started, for the user.
-pub fn start(program: &Program, folder: &Path, tail: Arc<Tail>) -> Result<Started, String> {
+/// See [`StartError`].
+pub fn start(program: &Program, folder: &Path, tail: Arc<Tail>) -> Result<Started, StartError> {
     let folder = folder.join(program.cwd.as_deref().unwrap_or(Path::new("")));
     if !folder.is_dir() {
-        return Err(format!(
-            "its working folder {} is not there",
-            folder.display()
-        ));
+        return Err(StartError::NoFolder(folder));
     }
-    let cant = |error: std::io::Error| format!("`{}` can't be started: {error}", program.command);
+    let cant = |error| StartError::System {
+        command: program.command.clone(),
+        error,
+    };
     let mut held = system::start(program, &folder).map_err(cant)?;
-    let missing = || cant(std::io::Error::other("it has no streams"));
+    let missing = || cant(io::Error::other("it has no streams"));
     let pid = held.id().ok_or_else(missing)?;
     let (Some(stdin), Some(stdout), Some(stderr)) = held.streams() else {
         return Err(missing());

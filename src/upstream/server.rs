@@ -16,7 +16,6 @@ use std::{
 };
 
 use rmcp::model::{ClientRequest, ServerResult};
-use thiserror::Error;
 use tokio::{
     sync::{Notify, Semaphore, mpsc, watch},
     time::{Instant, timeout_at},
@@ -29,11 +28,9 @@ use super::{
     names,
     offers::{Offers, Remembered},
     tail::Tail,
+    trouble::{LONGEST_QUEUE, LastWords, NotReached, Trouble},
     trust,
 };
-
-/// How many calls may wait for a server's attention; more are refused.
-const LONGEST_QUEUE: usize = 64;
 
 /// How many calls a server that takes several gets at once.
 const PARALLEL_CALLS: usize = 32;
@@ -145,17 +142,6 @@ pub struct Server {
     last_used: Mutex<Instant>,
 }
 
-/// Why a server did not answer, in words for whoever called.
-#[derive(Debug, Error)]
-pub enum Trouble {
-    /// The server itself refused the request.
-    #[error("{}", .0.message)]
-    Refused(rmcp::ErrorData),
-    /// Anything else.
-    #[error("{0}")]
-    Failed(String),
-}
-
 impl Server {
     /// The server of this entry, and the orders that [`keeper::keep`] is to follow for it. `disabled` says why it must not
     /// be started. `news` is told of changes. Reads what is remembered of it.
@@ -265,21 +251,19 @@ impl Server {
         request: ClientRequest,
         progress: Option<&mpsc::Sender<Progress>>,
     ) -> Result<ServerResult, Trouble> {
-        let name = &self.entry.name;
-        let until = Instant::now() + self.entry.call_timeout;
+        let server = || self.entry.name.clone();
+        let time = self.entry.call_timeout;
+        let until = Instant::now() + time;
         let Some(_call) = Call::begin(self) else {
-            return Err(Trouble::Failed(format!(
-                "The server `{name}` has {LONGEST_QUEUE} calls waiting already. Try again when some of them are answered."
-            )));
+            return Err(Trouble::FullQueue { server: server() });
         };
         let Ok(Ok(_slot)) = timeout_at(until, self.slots.acquire()).await else {
-            return Err(Trouble::Failed(format!(
-                "The server `{name}` was busy with another call for {} s, and takes one at a time (its entry can say \
-                 `\"parallel\": true`). This call did not reach it.",
-                self.entry.call_timeout.as_secs_f64()
-            )));
+            return Err(Trouble::Busy {
+                server: server(),
+                time,
+            });
         };
-        let connection = self.reach(until).await.map_err(Trouble::Failed)?;
+        let connection = self.reach(until).await?;
         // It may have been started only now, and turn out to be another than it was.
         if let ClientRequest::CallToolRequest(call) = &request
             && self
@@ -288,11 +272,10 @@ impl Server {
                 .changed
                 .contains(call.params.name.as_ref())
         {
-            return Err(Trouble::Failed(format!(
-                "The tool {} of the server `{name}` is withheld: {}.",
-                call.params.name,
-                has_changed(name)
-            )));
+            return Err(Trouble::Withheld {
+                server: server(),
+                tool: call.params.name.to_string(),
+            });
         }
         let left = until.saturating_duration_since(Instant::now());
         match connection
@@ -306,27 +289,26 @@ impl Server {
                     (None, Some(reason)) => format!("could not be reached ({reason})"),
                     _ => connection.how_it_ended().await,
                 };
-                let why = format!(
-                    "The server `{name}` {how} before it answered this call. Whether it did what was asked is unknown. \
-                     It is started again."
-                );
-                Err(Trouble::Failed(with_last_words(
-                    why,
-                    &self.tail.last(LAST_WORDS),
-                )))
+                Err(Trouble::Gone {
+                    server: server(),
+                    how,
+                    last_words: LastWords(self.tail.last(LAST_WORDS)),
+                })
             }
-            Err(AskError::Timeout(_)) => Err(Trouble::Failed(format!(
-                "The server `{name}` neither answered nor told of progress within {} s (its entry can set \
-                 `callTimeoutMs`). The call was cancelled; whether it did what was asked is unknown.",
-                self.entry.call_timeout.as_secs_f64()
-            ))),
-            Err(error) => Err(Trouble::Failed(format!("The server `{name}`: {error}."))),
+            Err(AskError::Timeout(_)) => Err(Trouble::TooSlow {
+                server: server(),
+                time,
+            }),
+            Err(error) => Err(Trouble::NoAnswer {
+                server: server(),
+                error,
+            }),
         }
     }
 
     /// The open connection; opens it first if need be.
-    async fn reach(&self, until: Instant) -> Result<Arc<Connection>, String> {
-        let name = &self.entry.name;
+    async fn reach(&self, until: Instant) -> Result<Arc<Connection>, NotReached> {
+        let server = || self.entry.name.clone();
         let mut watched = self.state.subscribe();
         let mut starts_before = None;
         loop {
@@ -356,29 +338,28 @@ impl Server {
             }
             match timeout_at(until, watched.changed()).await {
                 Ok(Ok(())) => {}
-                Ok(Err(_)) => return Err(format!("The server `{name}` was taken away.")),
-                Err(_) => {
-                    return Err(format!(
-                        "The server `{name}` is still being started. The call did not reach it; try again later."
-                    ));
-                }
+                Ok(Err(_)) => return Err(NotReached::TakenAway { server: server() }),
+                Err(_) => return Err(NotReached::StillStarting { server: server() }),
             }
         }
     }
 
     /// Why it can't be called now, and what to do.
-    fn why_not(&self, state: &State) -> String {
-        let name = &self.entry.name;
-        let error = state.error.as_deref().unwrap_or("is not there");
+    fn why_not(&self, state: &State) -> NotReached {
+        let server = self.entry.name.clone();
+        let why = state.error.as_deref().unwrap_or("is not there").to_owned();
         if state.phase == Phase::Disabled {
-            return format!("The server `{name}` {error}.");
+            return NotReached::Disabled { server, why };
         }
-        let mut why = format!("The server `{name}` {error}.");
-        if let Some(retry) = state.retry {
-            let seconds = retry.saturating_duration_since(Instant::now()).as_secs() + 1;
-            why.push_str(&format!(" It is started again in {seconds} s; `mcp-bridge upstream restart {name}` does it now."));
+        let seconds = state
+            .retry
+            .map(|retry| retry.saturating_duration_since(Instant::now()).as_secs() + 1);
+        NotReached::Failed {
+            server,
+            why,
+            seconds,
+            last_words: LastWords(state.last_words.clone()),
         }
-        with_last_words(why, &state.last_words)
     }
 
     fn change(&self, change: impl FnOnce(&mut State)) {
@@ -414,14 +395,6 @@ impl Server {
     }
 }
 
-/// Why a tool of this server whose definition is not the accepted one is withheld.
-pub fn has_changed(server: &str) -> String {
-    format!(
-        "its definition has changed since it was accepted. Look at the change and accept it with `mcp-bridge trust \
-         --server {server}`"
-    )
-}
-
 /// A call that waits or runs, counted.
 struct Call<'a>(&'a Server);
 
@@ -442,13 +415,4 @@ impl Drop for Call<'_> {
             .unwrap_or_else(PoisonError::into_inner) = Instant::now();
         self.0.calls.fetch_sub(1, Ordering::AcqRel);
     }
-}
-
-/// A text, followed by what the server wrote last.
-fn with_last_words(mut text: String, words: &[String]) -> String {
-    if !words.is_empty() {
-        text.push_str("\nThe last lines it wrote to standard error:\n");
-        text.push_str(&words.join("\n"));
-    }
-    text
 }

@@ -9,7 +9,9 @@ use std::{
     path::{Path, PathBuf},
 };
 
+use jsonc_parser::errors::ParseError;
 use serde_json::{Map, Value};
+use thiserror::Error;
 
 use super::{
     entry::{Entry, Origin},
@@ -98,6 +100,17 @@ pub struct Problem {
     pub text: String,
 }
 
+/// Why nothing in a file can be used.
+#[derive(Debug, Error)]
+enum FileError {
+    #[error("is not valid JSON: {0}")]
+    Json(#[from] ParseError),
+    #[error("must be an object with the key `{0}`")]
+    NotAnObject(&'static str),
+    #[error("`{0}` must be an object with an entry for each server")]
+    NotEntries(&'static str),
+}
+
 /// Where servers may be configured for a bridge in the folder `project`, from the first place to the last.
 pub fn places(project: &Path, config: Option<&Path>) -> Vec<(Origin, PathBuf)> {
     PROJECT_FILES
@@ -174,7 +187,7 @@ pub fn resolve(sources: &[Source], own_port: Option<u16>) -> Resolution {
             Ok(Some(entries)) => entries,
             Ok(None) => continue,
             Err(problem) => {
-                found.problem(source, problem);
+                found.problem(source, problem.to_string());
                 if source.origin.is_project() {
                     winner = Some(source);
                 }
@@ -245,28 +258,25 @@ fn configures(source: &Source) -> bool {
 }
 
 /// The entries that a file's text holds; none for an `opencode.json` without the key.
-fn entries(origin: Origin, text: &str) -> Result<Option<Map<String, Value>>, String> {
+fn entries(origin: Origin, text: &str) -> Result<Option<Map<String, Value>>, FileError> {
     let keys = match origin {
         Origin::Opencode => &["mcp"][..],
         Origin::Bridge | Origin::Dispatch | Origin::User => &["mcpServers", "mcp"],
     };
     let text = text.trim_start_matches('\u{feff}');
     // Editors and opencode take comments and trailing commas.
-    let value: Option<Value> = jsonc_parser::parse_to_serde_value(text, &Default::default())
-        .map_err(|error| format!("is not valid JSON: {error}"))?;
+    let value: Option<Value> = jsonc_parser::parse_to_serde_value(text, &Default::default())?;
     // A file that was made but not yet written.
     let value = value.unwrap_or_else(|| Value::Object(Map::new()));
     let Value::Object(mut file) = value else {
-        return Err(format!("must be an object with the key `{}`", keys[0]));
+        return Err(FileError::NotAnObject(keys[0]));
     };
     let found = keys
         .iter()
         .find_map(|key| file.remove(*key).map(|value| (key, value)));
     match found {
         Some((_, Value::Object(entries))) => Ok(Some(entries)),
-        Some((key, _)) => Err(format!(
-            "`{key}` must be an object with an entry for each server"
-        )),
+        Some((key, _)) => Err(FileError::NotEntries(key)),
         None if origin == Origin::Opencode => Ok(None),
         None => Ok(Some(Map::new())),
     }

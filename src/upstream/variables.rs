@@ -3,16 +3,26 @@
 
 use std::collections::BTreeMap;
 
+use thiserror::Error;
+
 use super::entry::{Address, Program};
 
 /// Looks up a variable of the environment.
 pub type Lookup<'a> = &'a (dyn Fn(&str) -> Option<String> + Sync);
 
+/// A variable that is not set and has no default, in words that follow the server's name.
+#[derive(Debug, Clone, PartialEq, Eq, Error)]
+#[error(
+    "the environment variable {0}, which its entry uses, is not set. MCP clients pass on few variables: set it in the \
+     client's entry for mcp-bridge, or write `${{{0}:-default}}`"
+)]
+pub struct NotSet(pub String);
+
 /// The program with its variables filled in.
 ///
 /// # Errors
-/// A variable that is not set and has no default.
-pub fn in_program(program: &Program, variable: Lookup) -> Result<Program, String> {
+/// See [`NotSet`].
+pub fn in_program(program: &Program, variable: Lookup) -> Result<Program, NotSet> {
     Ok(Program {
         command: fill_in(&program.command, variable)?,
         args: program
@@ -31,8 +41,8 @@ pub fn in_program(program: &Program, variable: Lookup) -> Result<Program, String
 /// The address with its variables filled in.
 ///
 /// # Errors
-/// As [`in_program`].
-pub fn in_address(address: &Address, variable: Lookup) -> Result<Address, String> {
+/// See [`NotSet`].
+pub fn in_address(address: &Address, variable: Lookup) -> Result<Address, NotSet> {
     Ok(Address {
         url: fill_in(&address.url, variable)?,
         headers: in_map(&address.headers, variable)?,
@@ -42,14 +52,14 @@ pub fn in_address(address: &Address, variable: Lookup) -> Result<Address, String
 fn in_map(
     map: &BTreeMap<String, String>,
     variable: Lookup,
-) -> Result<BTreeMap<String, String>, String> {
+) -> Result<BTreeMap<String, String>, NotSet> {
     map.iter()
         .map(|(name, text)| Ok((name.clone(), fill_in(text, variable)?)))
         .collect()
 }
 
 /// Fills the variables of one text in. What only looks like one stays as it is.
-fn fill_in(text: &str, variable: Lookup) -> Result<String, String> {
+fn fill_in(text: &str, variable: Lookup) -> Result<String, NotSet> {
     let mut filled = String::with_capacity(text.len());
     let mut rest = text;
     while let Some((before, form, inside, after)) = next_variable(rest) {
@@ -64,12 +74,7 @@ fn fill_in(text: &str, variable: Lookup) -> Result<String, String> {
         match (variable(name).filter(|value| !value.is_empty()), default) {
             (Some(value), _) => filled.push_str(&value),
             (None, Some(default)) => filled.push_str(default),
-            (None, None) => {
-                return Err(format!(
-                    "the environment variable {name}, which its entry uses, is not set. MCP clients pass on few \
-                     variables: set it in the client's entry for mcp-bridge, or write `${{{name}:-default}}`"
-                ));
-            }
+            (None, None) => return Err(NotSet(name.to_owned())),
         }
         rest = after;
     }
@@ -112,7 +117,7 @@ fn next_variable(text: &str) -> Option<(&str, Form, &str, &str)> {
 mod tests {
     use super::*;
 
-    fn filled(text: &str) -> Result<String, String> {
+    fn filled(text: &str) -> Result<String, NotSet> {
         fill_in(text, &|name| match name {
             "A" => Some("1".to_owned()),
             "EMPTY" => Some(String::new()),
@@ -139,13 +144,13 @@ mod tests {
             ("${ open {${A}}", "${ open {1}"),
             ("é${A}é", "é1é"),
         ] {
-            assert_eq!(filled(text).as_deref(), Ok(expected), "{text}");
+            assert_eq!(filled(text), Ok(expected.to_owned()), "{text}");
         }
     }
 
     #[test]
     fn a_variable_that_is_not_set_is_named() {
-        let problem = filled("${TOKEN}").unwrap_err();
+        let problem = filled("${TOKEN}").unwrap_err().to_string();
         assert!(problem.contains("TOKEN"), "{problem}");
     }
 }

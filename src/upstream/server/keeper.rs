@@ -5,6 +5,7 @@ use std::{
     time::{Duration, SystemTime},
 };
 
+use thiserror::Error;
 use tokio::{
     sync::mpsc,
     time::{Instant, sleep, sleep_until, timeout},
@@ -12,7 +13,7 @@ use tokio::{
 
 use super::{LAST_WORDS, Order, Phase, Server};
 use crate::upstream::{
-    connection::{AskError, Connection, Open},
+    connection::{AskError, ConnectError, Connection, Open},
     offers::{Offers, Remembered},
     trust,
 };
@@ -116,7 +117,7 @@ async fn run(server: &Arc<Server>, orders: &mut mpsc::Receiver<Order>) -> Next {
     };
     let (open, offers) = match started {
         Ok(started) => started,
-        Err(error) => return failed(server, error),
+        Err(error) => return failed(server, error.to_string()),
     };
     let connection = open.connection.clone();
     let since = Instant::now();
@@ -188,8 +189,25 @@ fn failed(server: &Server, error: String) -> Next {
     Next::Rest
 }
 
+/// Why a server did not come up, in words that follow its name.
+#[derive(Debug, Error)]
+enum Failure {
+    #[error(transparent)]
+    NotConnected(#[from] ConnectError),
+    /// It went; how.
+    #[error("{0} before it said what it offers")]
+    Gone(String),
+    #[error("did not say what it offers: {0}")]
+    NotListed(AskError),
+    #[error(
+        "did not answer `initialize` or list its tools within {} s (its entry can set `startTimeoutMs`)",
+        .0.as_secs_f64()
+    )]
+    TooSlow(Duration),
+}
+
 /// Starts it and asks what it offers, within its time.
-async fn start(server: &Server) -> Result<(Open, Offers), String> {
+async fn start(server: &Server) -> Result<(Open, Offers), Failure> {
     let time = server.entry.start_timeout;
     let variable = |name: &str| std::env::var(name).ok();
     let start = async {
@@ -202,19 +220,13 @@ async fn start(server: &Server) -> Result<(Open, Offers), String> {
         .await?;
         match open.connection.offers(time).await {
             Ok(offers) => Ok((open, offers)),
-            Err(AskError::Gone(_)) => Err(format!(
-                "{} before it said what it offers",
-                open.connection.how_it_ended().await
-            )),
-            Err(error) => Err(format!("did not say what it offers: {error}")),
+            Err(AskError::Gone(_)) => Err(Failure::Gone(open.connection.how_it_ended().await)),
+            Err(error) => Err(Failure::NotListed(error)),
         }
     };
     match timeout(time, start).await {
         Ok(started) => started,
-        Err(_) => Err(format!(
-            "did not answer `initialize` or list its tools within {} s (its entry can set `startTimeoutMs`)",
-            time.as_secs_f64()
-        )),
+        Err(_) => Err(Failure::TooSlow(time)),
     }
 }
 
