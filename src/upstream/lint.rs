@@ -7,6 +7,7 @@ use std::sync::Arc;
 
 use rmcp::model::{JsonObject, Tool};
 use serde_json::{Map, Value, json};
+use thiserror::Error;
 
 use crate::base::{
     client_rules::{REFUSED_AT_ROOT, lacks_items, takes_argument},
@@ -19,14 +20,58 @@ const DEEPEST: usize = 32;
 /// The largest definition that is passed on, in bytes of JSON: about ten times the largest of well-known servers.
 const LARGEST: usize = 64 * 1024;
 
-/// The tool as clients take it, or why it is withheld.
+/// What is wrong with a tool's definition and can't be repaired.
+#[derive(Debug, Clone, PartialEq, Eq, Error)]
+pub enum Unfit {
+    /// Its input schema is none that clients take.
+    #[error("its input schema {0}")]
+    Schema(#[from] UnfitSchema),
+    /// It has more bytes of JSON than are passed on.
+    #[error("its definition is {0} bytes long; {LARGEST} are passed on at most")]
+    TooLarge(usize),
+}
+
+/// What is wrong with a schema.
+#[derive(Debug, Clone, PartialEq, Eq, Error)]
+pub enum UnfitSchema {
+    /// It does not say what it is of.
+    #[error("is not of the type `object`")]
+    NoType,
+    /// It is of something else.
+    #[error("is of the type {0}, not `object`")]
+    OtherType(Value),
+    /// It has a key where clients refuse it.
+    #[error("has `{0}` at its root")]
+    AtRoot(&'static str),
+    /// It has too many levels.
+    #[error("is nested more than {DEEPEST} deep")]
+    TooDeep,
+    /// It has something else in a schema's place.
+    #[error("has {0} where a schema belongs")]
+    NoSchema(Value),
+    /// It is none of the draft that clients read.
+    #[error("is no JSON Schema 2020-12: {error} (at {place})")]
+    OtherDraft {
+        /// Why not.
+        error: String,
+        /// Where.
+        place: String,
+    },
+    /// It has a reference that clients can't follow.
+    #[error("refers to `{0}`, outside of itself")]
+    Outside(String),
+    /// It has an argument of a name that providers refuse.
+    #[error("has an argument `{0}`; names of 1 to 64 letters, digits, `_`, `-` and `.` are taken")]
+    Argument(String),
+}
+
+/// The tool as clients take it.
 ///
 /// # Errors
-/// What is wrong with it and can't be repaired.
-pub fn checked(tool: &Tool) -> Result<Tool, String> {
+/// See [`Unfit`].
+pub fn checked(tool: &Tool) -> Result<Tool, Unfit> {
     let mut tool = tool.clone();
-    let schema =
-        repaired(&tool.input_schema).map_err(|problem| format!("its input schema {problem}"))?;
+    let schema = repaired(&tool.input_schema)?;
     tool.input_schema = Arc::new(schema);
     // Clients check answers against it, and many refuse forms that are right. It only helps programs, so nothing but
     // the right form is worth the risk.
@@ -36,14 +81,12 @@ pub fn checked(tool: &Tool) -> Result<Tool, String> {
         .map(Arc::new);
     let size = serde_json::to_vec(&tool).map_or(usize::MAX, |json| json.len());
     if size > LARGEST {
-        return Err(format!(
-            "its definition is {size} bytes long; {LARGEST} are passed on at most"
-        ));
+        return Err(Unfit::TooLarge(size));
     }
     Ok(tool)
 }
 
-fn repaired(schema: &JsonObject) -> Result<JsonObject, String> {
+fn repaired(schema: &JsonObject) -> Result<JsonObject, UnfitSchema> {
     let mut schema = schema.clone();
     let root = Value::Object(schema.clone());
     // Clients refuse every dialect but their own, and read the schema in that anyway.
@@ -55,20 +98,18 @@ fn repaired(schema: &JsonObject) -> Result<JsonObject, String> {
         {
             schema.insert("type".to_owned(), json!("object"));
         }
-        None => return Err("is not of the type `object`".to_owned()),
-        Some(other) => return Err(format!("is of the type {other}, not `object`")),
+        None => return Err(UnfitSchema::NoType),
+        Some(other) => return Err(UnfitSchema::OtherType(other.clone())),
     }
     if let Some(key) = REFUSED_AT_ROOT
         .iter()
         .find(|key| schema.contains_key(**key))
     {
-        return Err(format!("has `{key}` at its root"));
+        return Err(UnfitSchema::AtRoot(key));
     }
     let mut whole = Value::Object(schema);
     schema::walk(&mut whole, "", |schema, place| match schema {
-        Value::Object(_) if place.depth > DEEPEST => {
-            Err(format!("is nested more than {DEEPEST} deep"))
-        }
+        Value::Object(_) if place.depth > DEEPEST => Err(UnfitSchema::TooDeep),
         Value::Object(fields) => repair(fields, &root).map(|()| Next::Inside),
         Value::Bool(all) => {
             *schema = if *all {
@@ -78,27 +119,23 @@ fn repaired(schema: &JsonObject) -> Result<JsonObject, String> {
             };
             Ok(Next::Past)
         }
-        other => Err(no_schema(other)),
+        other => Err(UnfitSchema::NoSchema(other.clone())),
     })?;
-    jsonschema::draft202012::meta::validate(&whole).map_err(|error| {
-        let place = error.instance_path();
-        format!("is no JSON Schema 2020-12: {error} (at {place})")
+    jsonschema::draft202012::meta::validate(&whole).map_err(|error| UnfitSchema::OtherDraft {
+        error: error.to_string(),
+        place: error.instance_path().to_string(),
     })?;
     match whole {
         Value::Object(schema) => Ok(schema),
-        other => Err(no_schema(&other)),
+        other => Err(UnfitSchema::NoSchema(other)),
     }
 }
 
-fn no_schema(value: &Value) -> String {
-    format!("has {value} where a schema belongs")
-}
-
 /// Repairs one schema of the tool's schema `root`, but not those in it.
-fn repair(schema: &mut JsonObject, root: &Value) -> Result<(), String> {
+fn repair(schema: &mut JsonObject, root: &Value) -> Result<(), UnfitSchema> {
     if let Some(Value::String(reference)) = schema.get("$ref") {
         match schema::target(reference, root) {
-            Target::Outside => return Err(format!("refers to `{reference}`, outside of itself")),
+            Target::Outside => return Err(UnfitSchema::Outside(reference.clone())),
             // What some generators leave behind. It says nothing, but providers refuse all tools for it.
             Target::Missing => {
                 schema.remove("$ref");
@@ -114,9 +151,7 @@ fn repair(schema: &mut JsonObject, root: &Value) -> Result<(), String> {
     if let Some(Value::Object(properties)) = schema.get("properties")
         && let Some(name) = properties.keys().find(|name| !takes_argument(name))
     {
-        return Err(format!(
-            "has an argument `{name}`; names of 1 to 64 letters, digits, `_`, `-` and `.` are taken"
-        ));
+        return Err(UnfitSchema::Argument(name.clone()));
     }
     renew(schema);
     split_types(schema);
@@ -200,7 +235,7 @@ mod tests {
         }
     }
 
-    fn input(schema: Value) -> Result<Value, String> {
+    fn input(schema: Value) -> Result<Value, Unfit> {
         checked(&tool(schema, None)).map(|tool| Value::Object((*tool.input_schema).clone()))
     }
 
@@ -319,7 +354,7 @@ mod tests {
                 "bytes long",
             ),
         ] {
-            let problem = input(schema.clone()).unwrap_err();
+            let problem = input(schema.clone()).unwrap_err().to_string();
             assert!(problem.contains(reason), "{schema}: {problem}");
         }
     }

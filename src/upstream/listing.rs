@@ -6,8 +6,9 @@ use std::{
 };
 
 use rmcp::model::{Prompt, Resource, ResourceTemplate, Tool};
+use thiserror::Error;
 
-use super::{entry::Origin, names, offers::Offers, trouble::has_changed};
+use super::{entry::Origin, lint::Unfit, names, offers::Offers, trouble::has_changed};
 
 /// One server, as far as it counts for the listing.
 #[derive(Debug, Clone)]
@@ -32,7 +33,7 @@ pub struct View {
 #[derive(Debug, Clone, Default, PartialEq)]
 pub struct Listing {
     /// Tools by public name, or why each is withheld.
-    pub tools: BTreeMap<String, Listed<Result<Tool, String>>>,
+    pub tools: BTreeMap<String, Listed<Result<Tool, WhyWithheld>>>,
     /// Prompts by public name.
     pub prompts: BTreeMap<String, Listed<Prompt>>,
     /// Resources by public URI.
@@ -43,6 +44,17 @@ pub struct Listing {
     pub schemes: BTreeMap<String, (String, Origin)>,
     /// How many tools of each server (by name) are offered.
     pub counts: BTreeMap<String, usize>,
+}
+
+/// Why a tool is withheld.
+#[derive(Debug, Clone, PartialEq, Error)]
+pub enum WhyWithheld {
+    /// Some client would refuse it.
+    #[error(transparent)]
+    Unfit(#[from] Unfit),
+    /// It is not what was accepted of the server of this name.
+    #[error("{}", has_changed(.0))]
+    Changed(String),
 }
 
 /// One thing with a public name.
@@ -143,11 +155,11 @@ fn free_name<T>(taken: &BTreeMap<String, T>, server: &str, own_name: &str) -> St
 fn shown_tool(
     view: &View,
     own_name: &str,
-    checked: &Result<Tool, String>,
+    checked: &Result<Tool, Unfit>,
     name: &str,
-) -> Result<Tool, String> {
+) -> Result<Tool, WhyWithheld> {
     if view.changed.contains(own_name) {
-        return Err(has_changed(&view.name));
+        return Err(WhyWithheld::Changed(view.name.clone()));
     }
     let mut shown = checked.clone()?;
     shown.name = name.to_owned().into();
@@ -198,7 +210,7 @@ mod tests {
         view.changed = Arc::new(["new".to_owned()].into());
         view.allowed = Some(["good", "new", "bad"].map(str::to_owned).into());
         let listing = Listing::of(&[view]);
-        let reason = |name: &str| listing.tools[name].shown.clone().unwrap_err();
+        let reason = |name: &str| listing.tools[name].shown.clone().unwrap_err().to_string();
         assert!(reason("x__new").contains("mcp-bridge trust --server x"));
         assert!(reason("x__bad").contains("input schema"));
         assert_eq!((listing.tools.len(), listing.counts["x"]), (3, 1));

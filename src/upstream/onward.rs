@@ -82,7 +82,7 @@ fn offer(upstream: &Upstream, listing: &Listing) -> Offer {
             })),
             Err(reason) => offer.withheld.push(Withheld {
                 name: name.clone(),
-                reason: reason.clone(),
+                reason: reason.to_string(),
                 owner,
             }),
         }

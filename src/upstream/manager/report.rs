@@ -62,7 +62,7 @@ pub(super) fn row(server: &Server, listing: &Listing) -> Row {
         .filter_map(|listed| {
             Some((
                 listed.own_name.clone(),
-                listed.shown.as_ref().err()?.clone(),
+                listed.shown.as_ref().err()?.to_string(),
             ))
         });
     let unreadable = state
