@@ -2,8 +2,6 @@
 
 use std::fmt;
 
-use super::http::authority;
-
 /// A host and a TCP port, as people write them: `0.0.0.0:3001`, `[::1]:3001`.
 #[derive(Debug, Clone, PartialEq, Eq)]
 pub struct HostPort {
@@ -15,6 +13,10 @@ pub struct HostPort {
 
 impl fmt::Display for HostPort {
     fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
-        f.write_str(&authority::join(&self.host, self.port))
+        if self.host.contains(':') {
+            write!(f, "[{}]:{}", self.host, self.port)
+        } else {
+            write!(f, "{}:{}", self.host, self.port)
+        }
     }
 }

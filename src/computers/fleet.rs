@@ -21,19 +21,11 @@ use super::{
 };
 use crate::{
     base::text::timestamp,
-    wire::{
-        names::{Method, RequestId},
-        text,
-    },
+    wire::names::{Method, RequestId},
 };
 
 /// How long whoever wants the computers waits for it to be known how they are reached.
 const KNOWN_WITHIN: Duration = Duration::from_secs(5);
-
-/// A value of an agent's own making, whose strings stand for bytes (wire/PROTOCOL.md, "Byte strings"), as text.
-pub fn decode_bytes(value: Value) -> Value {
-    text::decode_value(value, text::TextMode::Bytes)
-}
 
 /// The computers, as tools see them.
 #[derive(Debug)]

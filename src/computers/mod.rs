@@ -23,7 +23,7 @@ pub use self::{
     asking::Waited,
     computer::{Computer, Presence, TooManyJobs},
     facts::Facts,
-    fleet::{Ask, Fleet, LinkPort, decode_bytes},
+    fleet::{Ask, Fleet, LinkPort},
     job::{About, Cancelled, End, Job, Progress, Stage},
     key::ComputerKey,
     reach::{Blocked, Owner, Unreachable},

@@ -18,9 +18,12 @@ use super::{
     plain_chunk::{Piece, chunk_of},
     wording::name_of,
 };
-use crate::computers::{
-    About, AgentError, Answer, Ask, Boot, Cancelled, Computer, ComputerKey, End, ErrorKind, Job,
-    Method, RequestId, TooManyJobs, Waited, decode_bytes, job::Loss,
+use crate::{
+    computers::{
+        About, AgentError, Answer, Ask, Boot, Cancelled, Computer, ComputerKey, End, ErrorKind,
+        Job, Method, RequestId, TooManyJobs, Waited, job::Loss,
+    },
+    wire::text::{TextMode, decode_value},
 };
 
 /// What Lua on a computer came to.
@@ -342,7 +345,8 @@ async fn run_plain(
     let read = |result: &Value| {
         let text = result.get("returns")?.get(0)?.get("value")?.as_str()?;
         let values = serde_json::from_str(text).ok()?;
-        match decode_bytes(values) {
+        // Of the agent's own making: its strings stand for bytes (wire/PROTOCOL.md, "Byte strings").
+        match decode_value(values, TextMode::Bytes) {
             Value::Array(values) => Some(values),
             _ => None,
         }

@@ -76,15 +76,6 @@ impl Authority {
     }
 }
 
-/// A host and its port as one writes them together.
-pub fn join(host: &str, port: u16) -> String {
-    if host.contains(':') {
-        format!("[{host}]:{port}")
-    } else {
-        format!("{host}:{port}")
-    }
-}
-
 /// Loopback, link-local, RFC 1918, RFC 4193 and carrier-grade NAT (RFC 6598) addresses.
 pub fn is_private(address: IpAddr) -> bool {
     match address.to_canonical() {

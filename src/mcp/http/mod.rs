@@ -17,9 +17,9 @@ use tokio_util::sync::CancellationToken;
 
 use super::server::Server;
 use crate::{
-    base::http::{
-        authority,
-        listener::{Bounds, Connections},
+    base::{
+        host_port::HostPort,
+        http::listener::{Bounds, Connections},
     },
     computers::Fleet,
     settings::McpConfig,
@@ -54,7 +54,7 @@ pub enum OpenError {
         "other machines can reach {0}, so clients must show a token there: set MCP_TOKEN (or --mcp-token) to a long \
          random text and give it to the clients, or set MCP_HOST (or --mcp-host) to 127.0.0.1"
     )]
-    NoToken(String),
+    NoToken(HostPort),
     /// The host is none of this machine's names or addresses.
     #[error(
         "MCP can't be served at {address}: {error}. Set MCP_HOST (or --mcp-host) to an address of this machine, such \
@@ -62,7 +62,7 @@ pub enum OpenError {
     )]
     Host {
         /// The address as configured.
-        address: String,
+        address: HostPort,
         /// What the system says.
         error: io::Error,
     },
@@ -71,13 +71,13 @@ pub enum OpenError {
         "MCP can't be served at {0}: the port is taken, perhaps by another `mcp-bridge serve`. End that program, or \
          set MCP_PORT (or --mcp-port) to another port; 0 means any free one"
     )]
-    Taken(String),
+    Taken(HostPort),
     /// This user may not listen there.
     #[error(
         "MCP can't be served at {0}: this user may not listen there, or the system keeps the port for itself. Set \
          MCP_PORT (or --mcp-port) to another port over 1023"
     )]
-    Forbidden(String),
+    Forbidden(HostPort),
 }
 
 /// The MCP port, open.
@@ -101,7 +101,10 @@ impl McpPort {
         server: Server,
         fleet: Arc<Fleet>,
     ) -> Result<Self, OpenError> {
-        let address = authority::join(&config.host, config.port);
+        let address = HostPort {
+            host: config.host.clone(),
+            port: config.port,
+        };
         let failed = |error: io::Error| match error.kind() {
             io::ErrorKind::AddrInUse => OpenError::Taken(address.clone()),
             io::ErrorKind::PermissionDenied => OpenError::Forbidden(address.clone()),
