@@ -27,7 +27,7 @@ pub mod status;
 pub mod status_tool;
 pub mod tail;
 mod tap;
-mod trouble;
+pub mod trouble;
 pub mod trust;
 mod variables;
 

@@ -34,7 +34,7 @@ const LARGEST_FILE: u64 = 1024 * 1024;
 
 /// A place where servers may be configured, and what is there.
 #[derive(Debug, Clone, PartialEq)]
-pub struct Source {
+pub struct ConfigPlace {
     /// What kind of place it is.
     pub origin: Origin,
     /// The file.
@@ -121,10 +121,10 @@ pub fn places(project: &Path, config: Option<&Path>) -> Vec<(Origin, PathBuf)> {
 }
 
 /// Reads all of these places.
-pub fn read(project: &Path, config: Option<&Path>) -> Vec<Source> {
+pub fn read(project: &Path, config: Option<&Path>) -> Vec<ConfigPlace> {
     places(project, config)
         .into_iter()
-        .map(|(origin, path)| Source {
+        .map(|(origin, path)| ConfigPlace {
             origin,
             content: read_file(&path),
             path,
@@ -159,10 +159,10 @@ fn read_file(path: &Path) -> Content {
 }
 
 /// What counts of these sources. `own_port` is where this bridge serves MCP over HTTP, if it does.
-pub fn resolve(sources: &[Source], own_port: Option<u16>) -> Resolution {
+pub fn resolve(sources: &[ConfigPlace], own_port: Option<u16>) -> Resolution {
     let mut found = Resolution::default();
     let mut names = BTreeSet::new();
-    let mut winner: Option<&Source> = None;
+    let mut winner: Option<&ConfigPlace> = None;
     for source in sources {
         if let (true, Some(by)) = (source.origin.is_project(), winner) {
             if configures(source) {
@@ -240,7 +240,7 @@ impl Resolution {
             .collect()
     }
 
-    fn problem(&mut self, source: &Source, text: String) {
+    fn problem(&mut self, source: &ConfigPlace, text: String) {
         self.problems.push(Problem {
             file: source.path.clone(),
             text,
@@ -249,7 +249,7 @@ impl Resolution {
 }
 
 /// Whether a source that does not count would configure something.
-fn configures(source: &Source) -> bool {
+fn configures(source: &ConfigPlace) -> bool {
     match &source.content {
         Content::Missing => false,
         Content::Unreadable(_) => true,
@@ -294,7 +294,7 @@ mod tests {
         r#"{"mcpServers": {"own": {"url": "http://own/"}, "one": {"command": "mine"}}}"#;
 
     /// The sources with these texts: of `.mcp-bridge`, `.dispatch`, opencode and the user.
-    fn sources(texts: [Option<&str>; 4]) -> Vec<Source> {
+    fn sources(texts: [Option<&str>; 4]) -> Vec<ConfigPlace> {
         [
             Origin::Bridge,
             Origin::Dispatch,
@@ -303,7 +303,7 @@ mod tests {
         ]
         .into_iter()
         .zip(texts)
-        .map(|(origin, text)| Source {
+        .map(|(origin, text)| ConfigPlace {
             origin,
             path: format!("{origin:?}").into(),
             content: text.map_or(Content::Missing, |text| Content::Text(text.to_owned())),

@@ -101,11 +101,11 @@ mod tests {
     use super::*;
     use crate::upstream::{
         entry::Origin,
-        sources::{self, Content, Source},
+        sources::{self, ConfigPlace, Content},
     };
 
     fn resolved(text: &str) -> Resolution {
-        let source = |origin, path: &str, text: &str| Source {
+        let source = |origin, path: &str, text: &str| ConfigPlace {
             origin,
             path: path.into(),
             content: Content::Text(text.to_owned()),
