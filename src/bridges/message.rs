@@ -403,4 +403,28 @@ mod tests {
             assert!(read::<FromGuest>(bad).is_err(), "{bad}");
         }
     }
+
+    #[test]
+    fn each_message_that_the_protocol_shows_is_read() {
+        let mut shown = 0;
+        let mut lines = include_str!("../wire/PROTOCOL.md").lines().peekable();
+        while let Some(line) = lines.next() {
+            let Some((who, text)) = line.split_once(" → ").filter(|_| line.starts_with("    "))
+            else {
+                continue;
+            };
+            let mut text = text.to_owned();
+            while let Some(more) = lines.next_if(|line| line.starts_with("     ")) {
+                text.push_str(more.trim());
+            }
+            let read = match who.trim() {
+                "guest" => read::<FromGuest>(&text).is_ok(),
+                "owner" => read::<FromOwner>(&text).is_ok(),
+                _ => continue,
+            };
+            assert!(read, "{who}: {text}");
+            shown += 1;
+        }
+        assert_eq!(shown, 7);
+    }
 }

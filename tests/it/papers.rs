@@ -115,7 +115,7 @@ fn each_message_that_the_protocol_shows_is_one() {
                 let frame = frame::read(&text, TextMode::Bytes);
                 frame.is_ok_and(|frame| !matches!(frame, AgentFrame::Unknown(_)))
             }
-            // What these say is read by nothing that a test could reach.
+            // What bridges read of each other is tested beside its types.
             "bridge" => value["type"].is_string(),
             "guest" | "owner" => value["type"].is_string() || value["frame"]["type"].is_string(),
             other => panic!("who is `{other}`?"),

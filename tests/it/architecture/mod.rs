@@ -7,9 +7,6 @@
 //! child that uses it, while `mod.rs` uses the child, is a circle. Then it belongs in a file of its own, below both.
 //! `mod child;` alone needs nothing, nor does naming a module and nothing in it. Not seen is what has no name in the
 //! code: a method of a type that another file has handed over. What is compiled for tests only doesn't count.
-//!
-//! What can't be untied today stands in the two lists below. They may only shrink: what is gone from the code has to
-//! go from them too, or the test fails.
 
 mod graph;
 mod imports;
@@ -19,12 +16,6 @@ use std::path::PathBuf;
 
 use graph::Graph;
 use imports::{Import, Tests, floor};
-
-/// Files that need themselves by way of others: to be untied.
-const KNOWN_IN_CIRCLES: &[&str] = &[];
-
-/// Files that use a floor which the table doesn't allow them: to be mended.
-const KNOWN_BREAKS: &[(&str, &str)] = &[];
 
 fn source() -> PathBuf {
     PathBuf::from(env!("CARGO_MANIFEST_DIR")).join("src")
@@ -65,25 +56,17 @@ fn table() -> BTreeMap<String, BTreeSet<String>> {
 fn no_file_needs_itself_by_way_of_others() {
     let imports = imports::read(&source(), Tests::Skipped);
     let graph = Graph::new(&imports);
-    let circles = graph.circles();
     let mut problems = String::new();
-    for circle in &circles {
-        let is_new = |file: &&&str| !KNOWN_IN_CIRCLES.contains(*file);
-        let mut new = circle.iter().filter(is_new).peekable();
-        let Some(file) = new.peek() else { continue };
+    for circle in graph.circles() {
+        // A circle has a file.
+        let file = circle.iter().next().unwrap();
         problems += &format!("\nsrc/{file} needs itself:\n");
         for import in graph.way_round(file) {
             problems += &format!("    {}\n", told(import));
         }
-        let new: Vec<_> = new.collect();
         problems += &format!(
-            "  Move what both ends need into a file below both. All files that are newly in such circles: {new:?}\n"
+            "  Move what both ends need into a file below both. All files in such circles with it: {circle:?}\n"
         );
-    }
-    let untied = |file: &&&str| !circles.iter().any(|circle| circle.contains(*file));
-    for file in KNOWN_IN_CIRCLES.iter().filter(untied) {
-        problems +=
-            &format!("\nsrc/{file} is in no circle any more. Delete it from KNOWN_IN_CIRCLES.\n");
     }
     assert!(problems.is_empty(), "{problems}");
 }
@@ -92,6 +75,7 @@ fn no_file_needs_itself_by_way_of_others() {
 fn each_floor_uses_only_those_that_the_table_allows() {
     let table = table();
     let imports = imports::read(&source(), Tests::Skipped);
+    // The first line of each file that uses such a floor.
     let mut broken: BTreeMap<(&str, &str), &Import> = BTreeMap::new();
     for import in &imports {
         let own = floor(&import.file);
@@ -103,21 +87,13 @@ fn each_floor_uses_only_those_that_the_table_allows() {
         }
     }
     let mut problems = String::new();
-    for ((file, used), import) in &broken {
-        if !KNOWN_BREAKS.contains(&(*file, *used)) {
-            let own = floor(file);
-            problems += &format!(
-                "\n{}: src/README.md doesn't let `{own}` use `{used}`. Move what is needed to a floor below both, hand \
-                 it over as a plain value, or let `commands` put the two together.\n",
-                told(import)
-            );
-        }
-    }
-    for (file, used) in KNOWN_BREAKS {
-        if !broken.contains_key(&(*file, *used)) {
-            problems +=
-                &format!("\nsrc/{file} no longer uses `{used}`. Delete it from KNOWN_BREAKS.\n");
-        }
+    for ((file, used), import) in broken {
+        problems += &format!(
+            "\n{}: src/README.md doesn't let `{}` use `{used}`. Move what is needed to a floor below both, hand it \
+             over as a plain value, or let `commands` put the two together.\n",
+            told(import),
+            floor(file)
+        );
     }
     assert!(problems.is_empty(), "{problems}");
 }
