@@ -245,7 +245,7 @@ impl Server {
     /// unless the server tells of progress. Dropping the future cancels the request.
     ///
     /// # Errors
-    /// See [`Trouble`].
+    /// It can't be used, or did not answer.
     pub async fn ask(
         &self,
         request: ClientRequest,
