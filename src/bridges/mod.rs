@@ -11,6 +11,8 @@ pub mod carrier;
 pub mod channel;
 mod guest_end;
 pub mod guests;
+#[cfg(test)]
+mod memory;
 mod message;
 pub mod one_machine;
 mod owner_end;
@@ -18,6 +20,8 @@ mod owner_line;
 pub mod role;
 mod secret;
 mod snapshot;
+#[cfg(test)]
+mod suite;
 
 /// The version of what bridges say to each other. Bridges of different versions don't share a port.
 const PROTOCOL: u32 = 1;
