@@ -11,6 +11,7 @@ use tokio::{
     sync::watch,
     time::{Instant, sleep_until, timeout_at},
 };
+use tracing::Instrument;
 
 use super::{
     computer::{ACCEPT_TIME, Computer, Presence, lock, may_come_back},
@@ -63,6 +64,24 @@ enum Sent {
 impl Computer {
     /// Sends a request until the computer has it, and waits for its end until `deadline`.
     pub async fn run(
+        &self,
+        job: &Arc<Job>,
+        method: Method,
+        params: Option<&Value>,
+        deadline: Instant,
+    ) -> Waited {
+        let span = tracing::debug_span!(
+            "request",
+            computer = %self.key,
+            request = %job.id,
+            method = method.as_str()
+        );
+        self.run_until(job, method, params, deadline)
+            .instrument(span)
+            .await
+    }
+
+    async fn run_until(
         &self,
         job: &Arc<Job>,
         method: Method,
@@ -159,7 +178,7 @@ impl Computer {
         if let Err(sent) = self.deliver(link, &request, job, deadline).await {
             return sent;
         }
-        tracing::debug!(method = method.as_str(), "asked");
+        tracing::debug!("asked");
         let again = match link.dialect() {
             Dialect::V2(_) => Instant::now() + ACCEPT_TIME,
             Dialect::V1 => deadline,

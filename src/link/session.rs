@@ -7,6 +7,7 @@ use tokio::{
     sync::oneshot,
     time::{Instant, sleep_until, timeout},
 };
+use tracing::Instrument;
 
 use super::{
     allowance::Allowance,
@@ -94,12 +95,14 @@ pub async fn run(mut socket: Box<WebSocket>, address: SocketAddr, shared: Arc<Sh
     let facts = computer.facts();
     tracing::info!(computer = %computer.key, label = ?facts.label, %address, protocol, "linked");
 
+    // For whoever looks for a fault: at other times it costs a link nothing.
+    let span = tracing::debug_span!("link", computer = %computer.key);
     let mut session = Session::new(socket, link, computer, facts, shared, unasked, dead_seconds);
     let ending = match session
         .write(outgoing::hello_ok(PING_SECONDS, dead_seconds))
         .await
     {
-        Ok(()) => session.serve(frames).await,
+        Ok(()) => session.serve(frames).instrument(span).await,
         Err(ending) => ending,
     };
     let socket = session.socket;

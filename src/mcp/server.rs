@@ -20,6 +20,7 @@ use rmcp::{
     },
     service::{NotificationContext, RequestContext, SubscriptionContext},
 };
+use tracing::Instrument;
 
 use super::{
     bounds::{bounded, small_enough},
@@ -120,6 +121,12 @@ impl Server {
             depth: 0,
         }
     }
+}
+
+/// What the client calls itself.
+fn name_of_client(context: &RequestContext<RoleServer>) -> String {
+    let client = context.client_info();
+    client.map(|client| client.name).unwrap_or_default()
 }
 
 /// The client that sent a request.
@@ -242,7 +249,8 @@ impl ServerHandler for Server {
             self.at_hand(&catalogue, &listener),
             request.arguments.unwrap_or_default(),
         );
-        let result = guarded(name, call, &context).await?;
+        let span = tracing::debug_span!("call", client = name_of_client(&context), tool = %name);
+        let result = guarded(name, call, &context).instrument(span).await?;
         Ok(result
             .map_or_else(tools::failure, |result| bounded(name, result))
             .into())
