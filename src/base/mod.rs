@@ -2,7 +2,7 @@
 //! what clients refuse.
 
 pub mod client_rules;
-pub mod host_port;
+pub mod host_and_port;
 pub mod http;
 pub mod logging;
 pub mod schema;

@@ -8,11 +8,13 @@
 //! and nothing is lost when owners change.
 
 pub mod carrier;
+#[cfg(test)]
+mod carrier_tests;
 pub mod channel;
 mod guest_end;
 pub mod guests;
 #[cfg(test)]
-mod memory;
+mod in_memory;
 mod message;
 pub mod one_machine;
 mod owner_end;
@@ -20,8 +22,6 @@ mod owner_line;
 pub mod role;
 mod secret;
 mod snapshot;
-#[cfg(test)]
-mod suite;
 
 /// The version of what bridges say to each other. Bridges of different versions don't share a port.
 const PROTOCOL: u32 = 1;

@@ -7,7 +7,7 @@ use futures_util::FutureExt;
 use tokio::sync::{Notify, watch};
 
 use crate::{
-    base::host_port::HostPort,
+    base::host_and_port::HostPort,
     bridges::{
         guests::Guests,
         one_machine::{self, Enter, OneMachine, ServePort},

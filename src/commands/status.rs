@@ -12,7 +12,7 @@ use crate::{
     base::logging,
     bridges::{
         carrier,
-        one_machine::holder::{self, Health, Unknown},
+        one_machine::port_holder::{self, Health, Unknown},
     },
     settings::{Config, FlagsOf, Folders, LinkConfig},
 };
@@ -50,7 +50,7 @@ impl Status {
             }
         };
         let place = computers::place(&config);
-        let health = runtime.block_on(holder::health(&place));
+        let health = runtime.block_on(port_holder::health(&place));
         let address = place.to_string();
         let (words, code) = match &health {
             Ok(health) => (healthy(&address, health), ExitCode::SUCCESS),
@@ -103,7 +103,7 @@ fn unhealthy(config: &LinkConfig, address: &str, unknown: &Unknown, folders: &Fo
              without a client."
         ),
         Unknown::Silent => {
-            let owner = holder::last_owner(&folders.shared, config.port);
+            let owner = port_holder::last_owner(&folders.shared, config.port);
             format!("Link port {address}: {}.", carrier::frozen(owner.as_ref()))
         }
         Unknown::Stranger => format!(

@@ -15,7 +15,8 @@ use tracing::Instrument;
 
 use super::{
     computer::{ACCEPT_TIME, Computer, Presence, lock, may_come_back},
-    job::{Cancelled, Job, Loss, Progress, Stage},
+    ends::{Cancelled, Loss},
+    job::{Job, Progress, Stage},
     link::{Link, Outbound},
 };
 use crate::wire::{

@@ -8,8 +8,9 @@ use std::{
 use tokio::sync::watch;
 
 use super::{
+    ends::Loss,
     facts::Facts,
-    job::{About, Job, Loss},
+    job::{About, Job},
     job_table::{JobTable, OPEN_JOBS, OPEN_JOBS_OF_OTHERS},
     key::ComputerKey,
     link::{Link, Turn},

@@ -14,7 +14,8 @@ use tokio::{
 use super::{
     asking::Waited,
     computer::{Computer, TooManyJobs},
-    job::{About, Cancelled, Job},
+    ends::Cancelled,
+    job::{About, Job},
     key::ComputerKey,
     reach::{Elsewhere, JobElsewhere, Owner, Reach, Unreachable},
     registry::Registry,

@@ -1,19 +1,14 @@
 //! One request to a computer: from when it is made until nobody can want its answer any more.
 
-use std::{
-    fmt,
-    hash::{BuildHasher, RandomState},
-    sync::{
-        Arc,
-        atomic::{AtomicU64, Ordering},
-    },
-    time::SystemTime,
-};
+use std::{sync::Arc, time::SystemTime};
 
 use serde::{Deserialize, Serialize};
 use tokio::sync::watch;
 
-use super::output::{Output, Page};
+use super::{
+    ends::{End, Loss},
+    output::{Output, Page},
+};
 use crate::wire::{
     frame::{Answer, JobReport, OutputPiece},
     names::{Boot, RequestId},
@@ -98,81 +93,6 @@ pub enum Stage {
     Running,
     /// It has ended.
     Ended,
-}
-
-/// What came of a cancellation.
-#[derive(Debug, Clone, Copy, PartialEq, Eq, Deserialize, Serialize)]
-#[serde(rename_all = "kebab-case")]
-pub enum Cancelled {
-    /// The job has ended, by the cancellation or by itself.
-    Ended,
-    /// The computer was told, but has not answered yet.
-    Told,
-    /// The computer can't be told: it is gone, or its agent is too old.
-    Unreachable,
-}
-
-/// How a job ended.
-#[derive(Debug, Clone, Deserialize, Serialize)]
-#[serde(rename_all = "kebab-case")]
-pub enum End {
-    /// With the computer's answer.
-    Answered(Answer),
-    /// Without one, and why. Whether its code ran to the end is not known.
-    Lost(Loss),
-}
-
-/// Why a job ended without an answer. Bridges tell each other its text.
-#[derive(Debug, Clone, PartialEq, Eq, Deserialize, Serialize)]
-#[serde(from = "String", into = "String")]
-pub enum Loss {
-    /// The agent program that had it was started anew.
-    Restarted,
-    /// The agent is the same, but knows nothing of it any more.
-    ResultGone,
-    /// The call gave up before the computer was there to take it; why it was not, as a sentence's end.
-    NeverReached(String),
-    /// The link to an agent of version 1 ended, which is asked nothing twice; why, as a sentence's end.
-    LinkEnded(String),
-}
-
-impl fmt::Display for Loss {
-    fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
-        match self {
-            Self::Restarted => f.write_str("the computer has restarted since"),
-            Self::ResultGone => f.write_str("the computer no longer has the result"),
-            Self::NeverReached(why) => write!(f, "it never reached the computer: {why}"),
-            Self::LinkEnded(why) => f.write_str(why),
-        }
-    }
-}
-
-impl From<Loss> for String {
-    fn from(loss: Loss) -> Self {
-        loss.to_string()
-    }
-}
-
-impl From<String> for Loss {
-    fn from(text: String) -> Self {
-        [Self::Restarted, Self::ResultGone]
-            .into_iter()
-            .find(|loss| loss.to_string() == text)
-            .unwrap_or(Self::LinkEnded(text))
-    }
-}
-
-impl End {
-    /// The same without the result, which may be large.
-    pub fn outline(&self) -> Self {
-        match self {
-            Self::Answered(answer) => Self::Answered(Answer {
-                result: None,
-                error: answer.error.clone(),
-            }),
-            Self::Lost(why) => Self::Lost(why.clone()),
-        }
-    }
 }
 
 impl Job {
@@ -441,43 +361,6 @@ fn size_of_value(value: &serde_json::Value) -> usize {
     }
 }
 
-/// Makes request ids that no other bridge, and no earlier run of this one, makes.
-#[derive(Debug)]
-pub struct RequestIds {
-    /// Drawn at the start: the beginning of all of this bridge's ids.
-    prefix: String,
-    next: AtomicU64,
-}
-
-impl Default for RequestIds {
-    fn default() -> Self {
-        // The standard library keys each RandomState from the system's random source.
-        let bridge = RandomState::new().hash_one((std::process::id(), SystemTime::now()));
-        Self {
-            prefix: format!("{:012x}-", bridge >> 16),
-            next: AtomicU64::new(1),
-        }
-    }
-}
-
-impl RequestIds {
-    /// A new id.
-    pub fn next(&self) -> RequestId {
-        let n = self.next.fetch_add(1, Ordering::Relaxed);
-        RequestId::from(format!("{}{n}", self.prefix))
-    }
-
-    /// What all ids of this bridge begin with.
-    pub fn prefix(&self) -> &str {
-        &self.prefix
-    }
-
-    /// Whether this bridge, in this run, made the id.
-    pub fn made(&self, id: &RequestId) -> bool {
-        id.has_prefix(&self.prefix)
-    }
-}
-
 #[cfg(test)]
 mod tests {
     use super::*;
@@ -494,15 +377,6 @@ mod tests {
 
     fn printed(job: &Job) -> String {
         job.look(|progress| progress.read(0, usize::MAX).text)
-    }
-
-    #[test]
-    fn two_bridges_never_make_the_same_request_id() {
-        let (one, other) = (RequestIds::default(), RequestIds::default());
-        let id = one.next();
-        assert_ne!(id, other.next());
-        assert_ne!(id, one.next());
-        assert!(one.made(&id) && !other.made(&id));
     }
 
     #[test]

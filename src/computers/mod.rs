@@ -7,6 +7,7 @@
 
 mod asking;
 pub mod computer;
+pub mod ends;
 mod facts;
 pub mod fleet;
 pub mod follower;
@@ -18,13 +19,15 @@ mod output;
 pub mod reach;
 pub mod registry;
 mod relaying;
+mod request_ids;
 
 pub use self::{
     asking::Waited,
     computer::{Computer, Presence, TooManyJobs},
+    ends::{Cancelled, End, Loss},
     facts::Facts,
     fleet::{Ask, Fleet, LinkPort},
-    job::{About, Cancelled, End, Job, Progress, Stage},
+    job::{About, Job, Progress, Stage},
     key::ComputerKey,
     reach::{Blocked, Owner, Unreachable},
     relaying::Relayed,

@@ -6,10 +6,7 @@ use futures_util::future::BoxFuture;
 use serde::{Deserialize, Serialize};
 use thiserror::Error;
 
-use super::{
-    job::{Cancelled, Job},
-    key::ComputerKey,
-};
+use super::{ends::Cancelled, job::Job, key::ComputerKey};
 use crate::wire::names::RequestId;
 
 /// How this bridge reaches the computers at one moment.

@@ -14,9 +14,10 @@ use super::{
     computer::{Computer, Presence},
     facts::Facts,
     follower::Follower,
-    job::{Job, RequestIds},
+    job::Job,
     key::ComputerKey,
     link::{Link, Outlet, Terms},
+    request_ids::RequestIds,
 };
 use crate::wire::{ending::Ending, hello::Hello, limits::DEFAULT_MAX_MESSAGE, names::RequestId};
 

@@ -21,7 +21,7 @@ use super::{
 use crate::{
     computers::{
         About, AgentError, Answer, Ask, Boot, Cancelled, Computer, ComputerKey, End, ErrorKind,
-        Job, Method, RequestId, TooManyJobs, Waited, job::Loss,
+        Job, Loss, Method, RequestId, TooManyJobs, Waited,
     },
     wire::text::{TextMode, decode_value},
 };

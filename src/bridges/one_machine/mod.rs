@@ -1,7 +1,7 @@
 //! Bridges on one machine: whoever binds the link port is the owner, and guests link to that port by WebSocket, as
 //! computers do.
 
-pub mod holder;
+pub mod port_holder;
 mod socket;
 mod watchdog;
 
@@ -18,7 +18,7 @@ use tokio_tungstenite::{
     },
 };
 
-use self::holder::Unknown;
+use self::port_holder::Unknown;
 use super::{
     GREETING_TIME, MAX_MESSAGE,
     carrier::{Carrier, Claimed, NotClaimed, NotJoined},
@@ -26,7 +26,7 @@ use super::{
     owner_end::OwnerEnd,
 };
 use crate::{
-    base::host_port::HostPort,
+    base::host_and_port::HostPort,
     computers::{Blocked, Owner},
 };
 
@@ -81,7 +81,7 @@ impl Carrier for OneMachine {
             if let Some(state) = self.state.clone() {
                 let owner = owner.clone();
                 tokio::task::spawn_blocking(move || {
-                    holder::note_owner(&state, owner.address.port(), &owner);
+                    port_holder::note_owner(&state, owner.address.port(), &owner);
                 });
             }
             if let Err(error) = watchdog::start(hung) {
@@ -99,7 +99,7 @@ impl Carrier for OneMachine {
 
     fn connect(&self) -> BoxFuture<'_, Result<Channel, NotJoined>> {
         async {
-            let (stream, address) = match holder::connect(&self.place).await {
+            let (stream, address) = match port_holder::connect(&self.place).await {
                 Ok(connected) => connected,
                 Err(error) if error.kind() == io::ErrorKind::TimedOut => return Err(self.silent()),
                 Err(error) if error.kind() == io::ErrorKind::ConnectionRefused => {
@@ -130,7 +130,7 @@ impl Carrier for OneMachine {
 
     fn silent(&self) -> NotJoined {
         let state = self.state.as_ref();
-        NotJoined::Silent(state.and_then(|state| holder::last_owner(state, self.place.port)))
+        NotJoined::Silent(state.and_then(|state| port_holder::last_owner(state, self.place.port)))
     }
 
     fn place(&self) -> String {
@@ -141,7 +141,7 @@ impl Carrier for OneMachine {
 impl OneMachine {
     /// Who holds the port, if it makes no guest of this bridge.
     async fn who_else(&self) -> NotJoined {
-        match holder::health(&self.place).await {
+        match port_holder::health(&self.place).await {
             Ok(health) => NotJoined::Incompatible {
                 theirs: health.version,
             },

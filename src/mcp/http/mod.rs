@@ -18,7 +18,7 @@ use tokio_util::sync::CancellationToken;
 use super::server::Server;
 use crate::{
     base::{
-        host_port::HostPort,
+        host_and_port::HostPort,
         http::listener::{Bounds, Connections},
     },
     computers::Fleet,

@@ -10,8 +10,8 @@ use thiserror::Error;
 use super::typed::Native;
 use crate::{
     computers::{
-        About, Ask, Cancelled, Computer, ComputerKey, Job, Method, RequestId, TooManyJobs, Waited,
-        job::Loss,
+        About, Ask, Cancelled, Computer, ComputerKey, Job, Loss, Method, RequestId, TooManyJobs,
+        Waited,
     },
     tools::{
         Context,

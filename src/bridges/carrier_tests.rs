@@ -1,6 +1,6 @@
 //! What bridges promise each other, whatever carries their messages: each test runs over every carrier there is.
 
-mod agent;
+mod fake_agent;
 
 use std::{
     path::Path,
@@ -17,12 +17,12 @@ use tokio::{
     time::timeout,
 };
 
-use self::agent::Agent;
+use self::fake_agent::Agent;
 use super::{
-    carrier::Carrier, guests::Guests, memory::MeetingPlace, one_machine::OneMachine, role::Role,
+    carrier::Carrier, guests::Guests, in_memory::MeetingPlace, one_machine::OneMachine, role::Role,
 };
 use crate::{
-    base::host_port::HostPort,
+    base::host_and_port::HostPort,
     commands,
     computers::{
         About, Answer, Ask, Cancelled, Computer, ComputerKey, End, Fleet, Method, Presence, Waited,
@@ -407,8 +407,8 @@ macro_rules! over {
 
 over! {
     on [
-        memory: crate::bridges::memory::MeetingPlace,
-        one_machine: crate::bridges::suite::LinkPort,
+        in_memory: crate::bridges::in_memory::MeetingPlace,
+        one_machine: crate::bridges::carrier_tests::LinkPort,
     ]
     each {
         one_owns_the_place_and_the_next_is_its_guest,

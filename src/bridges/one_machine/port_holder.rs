@@ -17,7 +17,7 @@ use tokio::{
 };
 
 use crate::{
-    base::{host_port::HostPort, store},
+    base::{host_and_port::HostPort, store},
     computers::Owner,
 };
 

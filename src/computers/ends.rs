@@ -1,0 +1,82 @@
+//! How a job ends, and what comes of stopping it. No I/O.
+
+use std::fmt;
+
+use serde::{Deserialize, Serialize};
+
+use crate::wire::frame::Answer;
+
+/// How a job ended.
+#[derive(Debug, Clone, Deserialize, Serialize)]
+#[serde(rename_all = "kebab-case")]
+pub enum End {
+    /// With the computer's answer.
+    Answered(Answer),
+    /// Without one, and why. Whether its code ran to the end is not known.
+    Lost(Loss),
+}
+
+/// Why a job ended without an answer. Bridges tell each other its text.
+#[derive(Debug, Clone, PartialEq, Eq, Deserialize, Serialize)]
+#[serde(from = "String", into = "String")]
+pub enum Loss {
+    /// The agent program that had it was started anew.
+    Restarted,
+    /// The agent is the same, but knows nothing of it any more.
+    ResultGone,
+    /// The call gave up before the computer was there to take it; why it was not, as a sentence's end.
+    NeverReached(String),
+    /// The link to an agent of version 1 ended, which is asked nothing twice; why, as a sentence's end.
+    LinkEnded(String),
+}
+
+impl fmt::Display for Loss {
+    fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
+        match self {
+            Self::Restarted => f.write_str("the computer has restarted since"),
+            Self::ResultGone => f.write_str("the computer no longer has the result"),
+            Self::NeverReached(why) => write!(f, "it never reached the computer: {why}"),
+            Self::LinkEnded(why) => f.write_str(why),
+        }
+    }
+}
+
+impl From<Loss> for String {
+    fn from(loss: Loss) -> Self {
+        loss.to_string()
+    }
+}
+
+impl From<String> for Loss {
+    fn from(text: String) -> Self {
+        [Self::Restarted, Self::ResultGone]
+            .into_iter()
+            .find(|loss| loss.to_string() == text)
+            .unwrap_or(Self::LinkEnded(text))
+    }
+}
+
+impl End {
+    /// The same without the result, which may be large.
+    pub fn outline(&self) -> Self {
+        match self {
+            Self::Answered(answer) => Self::Answered(Answer {
+                result: None,
+                error: answer.error.clone(),
+            }),
+            Self::Lost(why) => Self::Lost(why.clone()),
+        }
+    }
+}
+
+/// What came of a cancellation.
+#[derive(Debug, Clone, Copy, PartialEq, Eq, Deserialize, Serialize)]
+#[serde(rename_all = "kebab-case")]
+pub enum Cancelled {
+    /// The job has ended, by the cancellation or by itself.
+    Ended,
+    /// The computer was told, but has not answered yet.
+    Told,
+    /// The computer can't be told: it is gone, or its agent is too old.
+    Unreachable,
+}
