@@ -397,10 +397,17 @@ async fn a_bridge_that_is_killed_leaves_its_jobs_to_the_next_one() {
         .find(|line| line.contains("running") && line.contains("'long "))
         .unwrap_or_else(|| panic!("{listed}"));
     let id = running.split(' ').next().unwrap();
-    let seen = second
-        .call("get-job", json!({"jobId": id, "waitMs": 10_000}))
-        .await
-        .text;
+    // That output was lost is news too, and may come alone.
+    let seen = soon("the job prints on", async {
+        loop {
+            let asked = json!({"jobId": id, "waitMs": 10_000});
+            let seen = second.call("get-job", asked).await.text;
+            if seen.contains("\nturn ") {
+                return seen;
+            }
+        }
+    })
+    .await;
     // What arrived at the first bridge is gone with it, and is said where it was.
     let (lost, rest) = seen
         .split_once(" bytes of output were lost here]\n")
