@@ -28,7 +28,6 @@ use crate::{
         About, Answer, Ask, Cancelled, Computer, ComputerKey, End, Fleet, Method, Presence, Waited,
         reach::Reach, registry::Registry,
     },
-    link::port,
     settings::LinkConfig,
     wire::names::ComputerId,
 };
@@ -67,18 +66,13 @@ impl Ground for LinkPort {
         registry: &Arc<Registry>,
         reach: &watch::Receiver<Reach>,
     ) -> Box<dyn Carrier> {
-        let (registry, reach) = (registry.clone(), reach.clone());
         Box::new(OneMachine {
             place: HostPort {
                 host: "127.0.0.1".to_owned(),
                 port: *self.0.lock().unwrap(),
             },
             state: Some(state.to_owned()),
-            serve: Arc::new(move |listener, enter| {
-                let routes =
-                    commands::computers::routes(&config(), registry.clone(), reach.clone(), enter);
-                async move { match port::accept(listener, routes).await {} }.boxed()
-            }),
+            serve: commands::computers::link_port(&config(), registry.clone(), reach.clone()),
         })
     }
 

@@ -56,7 +56,7 @@ pub fn place(config: &LinkConfig) -> HostPort {
 }
 
 /// What the link port does with its connections.
-fn link_port(
+pub(crate) fn link_port(
     config: &LinkConfig,
     registry: Arc<Registry>,
     reach: watch::Receiver<Reach>,

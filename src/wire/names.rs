@@ -1,6 +1,6 @@
 //! What the two ends of a link call things: computers, requests, starts of an agent, and the protocol they agreed on.
 
-use std::{borrow::Borrow, fmt};
+use std::fmt;
 
 use serde::{Deserialize, Serialize};
 use serde_json::Value;
@@ -55,13 +55,6 @@ impl RequestId {
 impl<T: Into<String>> From<T> for RequestId {
     fn from(id: T) -> Self {
         Self(id.into())
-    }
-}
-
-/// Maps with ids as keys can be asked by the id's text.
-impl Borrow<str> for RequestId {
-    fn borrow(&self) -> &str {
-        &self.0
     }
 }
 
