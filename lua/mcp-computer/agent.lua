@@ -6,6 +6,7 @@ local describe = require("mcp-computer.describe")
 local identity = require("mcp-computer.identity")
 local incoming = require("mcp-computer.incoming")
 local jobs = require("mcp-computer.jobs")
+local json = require("mcp-computer.json")
 local legacy = require("mcp-computer.legacy")
 local link = require("mcp-computer.link")
 local memory = require("mcp-computer.memory")
@@ -119,7 +120,11 @@ end
 -- A job is about to turn the computer off: what it has so far is all there will be.
 local function on_job_halt(self, job, name)
   job.output:write("[" .. name .. " was called; the computer goes down now]\n")
-  job.outcome = { ok = true, returns = describe.values({ n = 0 }, 1) }
+  if job.setup.handler then
+    job.outcome = { ok = true, result = { values = json.array({}) } }
+  else
+    job.outcome = { ok = true, returns = describe.values({ n = 0 }, 1) }
+  end
   job.is_answered = true
   if job.request then self.requests:job_halts(job) else self.legacy:job_ended(job) end
 end

@@ -317,10 +317,12 @@ fn ended(computer: &Computer, job: &Job, read: impl Fn(&Value) -> Option<Vec<Val
 
 /// The values of `run-handler`'s result.
 fn values_of(result: &Value) -> Option<Vec<Value>> {
-    match result.get("values")? {
-        Value::Array(values) => Some(values.clone()),
+    match (result.get("values"), result.get("returns")) {
+        (Some(Value::Array(values)), _) => Some(values.clone()),
         // An empty Lua table may be written as an object.
-        Value::Object(fields) if fields.is_empty() => Some(Vec::new()),
+        (Some(Value::Object(fields)), _) if fields.is_empty() => Some(Vec::new()),
+        // Agents up to 1.0.0 answer so when the handler is about to reboot or shut down the computer.
+        (None, Some(Value::Array(returns))) if returns.is_empty() => Some(Vec::new()),
         _ => None,
     }
 }

@@ -431,6 +431,25 @@ async fn a_reboot_in_code_is_answered_first() {
 }
 
 #[tokio::test]
+async fn a_script_that_reboots_a_computer_goes_on() {
+    let (mut bridge, computer) = linked_pair(options(1, "one")).await;
+    let code = "local on = computers.exec({ 1 }, \"print('bye') os.reboot()\")[1]\n\
+                return on.ok, on.n, on.output";
+    let answer = bridge.call("run-script", json!({"code": code})).await;
+    assert!(!answer.is_error, "{}", answer.text);
+    assert_eq!(
+        answer.text,
+        "true\n0\nbye\n[os.reboot was called; the computer goes down now]\n"
+    );
+    assert!(
+        computer
+            .until(PATIENCE, |computer| computer.boots() == 2)
+            .await
+    );
+    bridge.leave().await;
+}
+
+#[tokio::test]
 async fn ctrl_t_ends_the_agent_and_its_link() {
     let (mut bridge, computer) = linked_pair(options(1, "one")).await;
     computer.terminate();
