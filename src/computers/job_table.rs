@@ -6,7 +6,10 @@ use std::{
     time::{Duration, SystemTime},
 };
 
-use super::job::{Job, Progress};
+use super::{
+    ends::End,
+    job::{Job, Progress},
+};
 use crate::wire::names::RequestId;
 
 /// How many of a bridge's own jobs may be without an end.
@@ -89,12 +92,9 @@ impl JobTable {
         listed.cloned().collect()
     }
 
-    /// The ids of those that the computer has, or had.
+    /// The ids of those that the computer has, or has answered. What it came back without it does not know.
     pub fn known(&self) -> impl Iterator<Item = &RequestId> {
-        let known = self
-            .all
-            .values()
-            .filter(|job| !job.look(Progress::is_asked));
+        let known = self.all.values().filter(|job| job.look(is_known));
         known.map(|job| &job.id)
     }
 
@@ -114,6 +114,10 @@ impl JobTable {
             self.ended.pop_front();
         }
     }
+}
+
+fn is_known(progress: &Progress) -> bool {
+    !progress.is_asked() && !matches!(progress.end.as_deref(), Some(End::Lost(_)))
 }
 
 #[cfg(test)]

@@ -5,7 +5,7 @@ use std::{
     collections::{HashMap, HashSet},
     hash::{DefaultHasher, Hash, Hasher},
     sync::{Arc, Mutex, MutexGuard, PoisonError},
-    time::Duration,
+    time::{Duration, SystemTime},
 };
 
 use serde_json::{Value, json};
@@ -16,7 +16,7 @@ use super::{
     asking::{self, STOP_TIME},
     outcome,
     plain_chunk::{Piece, chunk_of},
-    wording::name_of,
+    wording::{name_of, whether_it_runs},
 };
 use crate::{
     computers::{
@@ -44,11 +44,13 @@ pub enum RunError {
     /// It failed there, in the words of [`outcome`].
     #[error("{0}")]
     Failed(String),
-    /// It was stopped when its time was up, and did not end well then.
-    #[error("{error} (it was stopped after {ms} ms)")]
+    /// It was stopped when its time was up.
+    #[error(
+        "timeout on computer {computer}: the code had not ended after {ms} ms, and was stopped"
+    )]
     Stopped {
-        /// How it ended.
-        error: Box<RunError>,
+        /// The computer's name.
+        computer: String,
         /// The time it had, in milliseconds.
         ms: u128,
     },
@@ -66,14 +68,14 @@ pub enum RunError {
         job: RequestId,
     },
     /// It can't be told to stop.
-    #[error(
-        "timeout on computer {computer}: no answer within {ms} ms. The code may still be running there."
-    )]
+    #[error("timeout on computer {computer}: no answer within {ms} ms. {whether}")]
     NoAnswer {
         /// The computer's name.
         computer: String,
         /// The time it had, in milliseconds.
         ms: u128,
+        /// What is known of it, as a sentence.
+        whether: String,
     },
     /// The computer was away all the time.
     #[error(
@@ -253,10 +255,10 @@ async fn run_request(
         Waited::Running | Waited::NotTaken => match computer.cancel(&job, STOP_TIME).await {
             Cancelled::Ended => {
                 let mut asked = ended(computer, &job, read);
-                asked.ran.end = asked.ran.end.map_err(|error| RunError::Stopped {
-                    error: Box::new(error),
-                    ms,
-                });
+                // It may also have come to its own end meanwhile.
+                if job.look(outcome::was_stopped) {
+                    asked.ran.end = Err(RunError::Stopped { computer: name, ms });
+                }
                 asked
             }
             Cancelled::Told => failed(RunError::StopNotConfirmed {
@@ -266,7 +268,11 @@ async fn run_request(
             }),
             Cancelled::Unreachable => {
                 computer.give_up(&job);
-                failed(RunError::NoAnswer { computer: name, ms })
+                failed(RunError::NoAnswer {
+                    computer: name,
+                    ms,
+                    whether: whether_it_runs(computer, SystemTime::now()),
+                })
             }
         },
         Waited::Offline(why) => {

@@ -25,12 +25,27 @@ pub fn whole(computer: &Computer, progress: &Progress) -> Result<String, JobFail
         Some(end) => {
             let mut shown = failure(computer, end);
             if !output.is_empty() {
-                shown.push_str(&format!("\n\nOutput before the error:\n{output}"));
+                let what = if was_stopped(progress) {
+                    "that"
+                } else {
+                    "the error"
+                };
+                shown.push_str(&format!("\n\nOutput before {what}:\n{output}"));
             }
             Err(JobFailed(shown))
         }
         None => Ok(output),
     }
+}
+
+/// Whether a job was stopped, as somebody asked.
+pub fn was_stopped(progress: &Progress) -> bool {
+    matches!(progress.end.as_deref(), Some(End::Answered(answer)) if is_stop(answer))
+}
+
+fn is_stop(answer: &Answer) -> bool {
+    let error = answer.error.as_ref();
+    error.is_some_and(|error| error.kind == ErrorKind::Cancelled)
 }
 
 /// The values a job returned, one a line; nothing if it did not return.
@@ -54,10 +69,11 @@ pub fn values(end: &End) -> Vec<String> {
 /// What went wrong with a job, without its output; empty if nothing did.
 pub fn failure(computer: &Computer, end: &End) -> String {
     match end {
-        End::Answered(Answer {
-            error: Some(error), ..
-        }) => error_text(computer, error),
-        End::Answered(_) => String::new(),
+        End::Answered(answer) => match &answer.error {
+            Some(error) if is_stop(answer) => stop_text(computer, error),
+            Some(error) => error_text(computer, error),
+            None => String::new(),
+        },
         End::Lost(why) => format!(
             "link-lost error on computer {}: {why}. Whether the code ran to its end is not known; look before you run \
              it again.",
@@ -130,6 +146,16 @@ fn quote(text: &str) -> String {
     }
     literal.push('"');
     literal
+}
+
+/// A stop is no error: it is what somebody asked for. The agent adds why where nobody did.
+fn stop_text(computer: &Computer, error: &AgentError) -> String {
+    let name = name_of(&computer.facts());
+    let stopped = format!("The code was stopped before its end on computer {name}");
+    match error.message.as_str() {
+        "" | "cancelled" => format!("{stopped}, as was asked."),
+        why => format!("{stopped}: {why}."),
+    }
 }
 
 /// What the agent reports, as far as it knows it: kind and message, traceback, hint.

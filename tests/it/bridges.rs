@@ -262,7 +262,7 @@ async fn one_clients_jobs_are_seen_read_and_stopped_by_another_and_its_lease_hol
         }
     })
     .await;
-    assert!(end.contains("cancelled"), "{end}");
+    assert!(end.contains("was stopped before its end"), "{end}");
     // Both ways.
     let start = own
         .call(
@@ -433,6 +433,55 @@ async fn a_copy_that_only_probes_never_owns_and_never_disturbs() {
             0 => copy.kill().await,
             _ => copy.leave().await,
         }
+    }
+}
+
+#[tokio::test]
+async fn a_guest_too_says_of_a_job_out_of_reach_that_it_is() {
+    let place = Place::new();
+    let mut own = place.bridge().await;
+    let mut guest = place.bridge().await;
+    let mut computer = RawComputer::link_v2(place.address(), 4).await;
+    guest.linked(4).await;
+    let mut ids = Vec::new();
+    for bridge in [&mut own, &mut guest] {
+        let arguments = json!({"computerId": 4, "code": "code()", "timeoutMs": 100});
+        let call = bridge.start_call("exec-lua", arguments).await;
+        let request = computer.request().await;
+        computer.accept(&request).await;
+        bridge.answer(call).await;
+        ids.push(request["id"].as_str().unwrap().to_owned());
+    }
+    drop(computer);
+    for bridge in [&mut own, &mut guest] {
+        bridge
+            .computer(4, |computer| computer["linked"] == false)
+            .await;
+        let listed = bridge.call("list-jobs", json!({})).await.text;
+        assert!(
+            listed.matches("not known whether it still runs").count() == 2
+                && !listed.contains("running"),
+            "{listed}"
+        );
+        for id in &ids {
+            let seen = bridge.call("get-job", json!({"jobId": id})).await.text;
+            assert!(seen.contains("out of reach for "), "{seen}");
+            let cancel = bridge.call("cancel-job", json!({"jobId": id})).await.text;
+            assert!(cancel.contains("has been out of reach for "), "{cancel}");
+        }
+    }
+    // The same program without them: they are lost for everyone, also for a guest that comes later.
+    let _computer = RawComputer::link_v2(place.address(), 4).await;
+    let mut later = place.bridge().await;
+    for bridge in [&mut own, &mut guest, &mut later] {
+        until("both are lost", async || {
+            let listed = bridge.call("list-jobs", json!({})).await.text;
+            is(listed.matches(": lost ").count() == 2, listed)
+        })
+        .await;
+    }
+    for bridge in [guest, later, own] {
+        bridge.leave().await;
     }
 }
 

@@ -2,7 +2,7 @@
 
 use std::time::{Duration, Instant};
 
-use crate::common::{bridge::Bridge, computer::Computer, pace::in_time, soon};
+use crate::common::{bridge::Bridge, computer::Computer, is, pace::in_time, soon, until};
 use serde_json::{Value, json};
 
 /// A bridge and a linked computer of version 2.
@@ -14,6 +14,11 @@ async fn pair() -> (Bridge, Computer) {
 
 fn done(request: &Value) -> Value {
     json!({"type": "response", "id": request["id"], "ok": true, "result": {"returns": []}, "outputBytes": 0})
+}
+
+fn cancelled(request: &Value) -> Value {
+    let error = json!({"kind": "cancelled", "message": "cancelled"});
+    json!({"type": "response", "id": request["id"], "ok": false, "error": error})
 }
 
 /// The job's id, as a call that detached tells it.
@@ -237,18 +242,23 @@ async fn at_its_deadline_a_job_is_stopped_if_the_call_says_so() {
     .await;
     let request = computer.request().await;
     computer.accept(&request).await;
-    assert_eq!(computer.frame_of_type("cancel").await["id"], request["id"]);
-    let error = json!({"kind": "cancelled", "message": "cancelled"});
     computer
-        .send(&json!({"type": "response", "id": request["id"], "ok": false, "error": error}))
+        .send(&json!({"type": "output", "id": request["id"], "seq": 1, "text": "one\n"}))
         .await;
+    assert_eq!(computer.frame_of_type("cancel").await["id"], request["id"]);
+    computer.send(&cancelled(&request)).await;
+    // It is what was asked for, and no error.
     let stopped = bridge.answer(call).await;
+    assert!(!stopped.is_error, "{}", stopped.text);
+    assert_eq!(
+        stopped.text,
+        "The code had not ended on computer 4 (Label: two) after 200 ms, and was stopped, as `onTimeout` asks.\n\n\
+         Output so far:\none\n"
+    );
+    let listed = bridge.call("list-jobs", json!({})).await.text;
     assert!(
-        stopped.is_error
-            && stopped.text.contains("cancelled error")
-            && stopped.text.contains("after 200 ms"),
-        "{}",
-        stopped.text
+        listed.contains(": stopped ") && !listed.contains("error"),
+        "{listed}"
     );
     bridge.leave().await;
 }
@@ -261,8 +271,7 @@ async fn a_cancelled_call_cancels_its_job_and_cancel_job_says_whether_it_stopped
     computer.accept(&request).await;
     bridge.send(&json!({"jsonrpc": "2.0", "method": "notifications/cancelled", "params": {"requestId": call}})).await;
     assert_eq!(computer.frame_of_type("cancel").await["id"], request["id"]);
-    let cancelled = json!({"type": "response", "id": request["id"], "ok": false, "error": {"kind": "cancelled", "message": "cancelled"}});
-    computer.send(&cancelled).await;
+    computer.send(&cancelled(&request)).await;
     computer.frame_of_type("ack").await;
 
     let call = run(&mut bridge, json!({"timeoutMs": 100})).await;
@@ -271,10 +280,22 @@ async fn a_cancelled_call_cancels_its_job_and_cancel_job_says_whether_it_stopped
     let id = job_id(&bridge.answer(call).await.text);
     let stop = bridge.start_call("cancel-job", json!({"jobId": id})).await;
     computer.frame_of_type("cancel").await;
-    let mut stopped = cancelled.clone();
-    stopped["id"] = request["id"].clone();
-    computer.send(&stopped).await;
-    assert!(bridge.answer(stop).await.text.contains("was stopped"));
+    computer
+        .send(&json!({"type": "output", "id": request["id"], "seq": 1, "text": "one\n"}))
+        .await;
+    computer.send(&cancelled(&request)).await;
+    let stopped = bridge.answer(stop).await.text;
+    assert!(
+        stopped.ends_with("was stopped.\n\nOutput so far:\none\n"),
+        "{stopped}"
+    );
+    let seen = bridge.call("get-job", json!({"jobId": id})).await.text;
+    assert!(
+        seen.ends_with(
+            "\none\nThe code was stopped before its end on computer 4 (Label: two), as was asked."
+        ),
+        "{seen}"
+    );
     assert!(
         bridge
             .call("cancel-job", json!({"jobId": id}))
@@ -467,6 +488,78 @@ async fn a_job_that_the_program_no_longer_knows_after_a_relink_is_lost_at_once()
         "{}",
         lost.text
     );
+    bridge.leave().await;
+}
+
+#[tokio::test]
+async fn of_a_job_whose_computer_is_away_nobody_says_that_it_runs() {
+    let (mut bridge, mut computer) = pair().await;
+    let port = bridge.link_port().await;
+    let call = run(&mut bridge, json!({"timeoutMs": 100})).await;
+    let request = computer.request().await;
+    computer.accept(&request).await;
+    let id = job_id(&bridge.answer(call).await.text);
+    // Another one's call is still waited for when the computer goes.
+    let stopping = json!({"timeoutMs": 1_500, "onTimeout": "cancel"});
+    let to_stop = run(&mut bridge, stopping).await;
+    let stopped = computer.request().await;
+    computer.accept(&stopped).await;
+    let waiting = run(&mut bridge, json!({"timeoutMs": 1_500})).await;
+    let waited = computer.request().await;
+    computer.accept(&waited).await;
+    until("both have been accepted", async || {
+        let listed = bridge.call("list-jobs", json!({})).await.text;
+        is(listed.matches(": running for ").count() == 3, listed)
+    })
+    .await;
+    drop(computer);
+    bridge
+        .computer(4, |computer| computer["linked"] == false)
+        .await;
+
+    let listed = bridge.call("list-jobs", json!({})).await.text;
+    assert!(
+        !listed.contains("running")
+            && listed.matches(": not known whether it still runs").count() == 3
+            && listed.matches("out of reach for 0 s (").count() >= 1,
+        "{listed}"
+    );
+    let seen = bridge.call("get-job", json!({"jobId": id})).await.text;
+    assert!(
+        seen.contains("out of reach for ")
+            && seen.contains("not known whether it still runs")
+            && seen.ends_with("If it comes back without it, the job ends as lost."),
+        "{seen}"
+    );
+    let cancel = bridge.call("cancel-job", json!({"jobId": id})).await;
+    assert!(
+        cancel.is_error && cancel.text.contains("has been out of reach for "),
+        "{}",
+        cancel.text
+    );
+    for call in [waiting, to_stop] {
+        let timeout = bridge.answer(call).await.text;
+        assert!(
+            timeout.contains("out of reach for ")
+                && timeout.contains("not known whether the code ")
+                && !timeout.contains("The code still runs"),
+            "{timeout}"
+        );
+    }
+
+    // The same program, which has one of them; the others are lost. Then another program, which has none.
+    let mut back = Computer::link_boot(port, 4, "first", &[request["id"].as_str().unwrap()]).await;
+    let listed = bridge.call("list-jobs", json!({})).await.text;
+    assert!(
+        listed.contains(&format!("{id} on 4 (Label: two): running for "))
+            && listed.matches(": lost ").count() == 2,
+        "{listed}"
+    );
+    drop(back);
+    back = Computer::link_boot(port, 4, "second", &[]).await;
+    let listed = bridge.call("list-jobs", json!({})).await.text;
+    assert_eq!(listed.matches(": lost ").count(), 3, "{listed}");
+    drop(back);
     bridge.leave().await;
 }
 

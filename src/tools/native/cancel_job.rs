@@ -1,15 +1,23 @@
 //! `cancel-job`: stops a job.
 
-use std::time::Duration;
+use std::time::{Duration, SystemTime};
 
 use rmcp::model::CallToolResult;
 use serde::Deserialize;
 use thiserror::Error;
 
-use super::{get_job::UnknownJob, typed::Native};
+use super::{
+    get_job::{PAGE, UnknownJob},
+    typed::Native,
+};
 use crate::{
-    computers::{Answer, Cancelled, End, ErrorKind, Job, RequestId, Unreachable},
-    tools::{Context, text, wording::name_of},
+    computers::{Cancelled, Job, Progress, RequestId, Unreachable},
+    tools::{
+        Context,
+        outcome::{self, end_line},
+        text,
+        wording::{name_of, out_of_reach},
+    },
 };
 
 /// How long the computer has to say that it stopped the job.
@@ -35,9 +43,18 @@ pub enum CancelError {
     )]
     NotConfirmed { job: RequestId, computer: String },
     #[error(
-        "Job {job} can't be stopped now: computer {computer} is not linked, or its agent is too old to stop jobs."
+        "Job {job} can't be stopped now: computer {computer} has been {away}, and it is not known whether the job runs \
+         there. Cancel it once list-computers shows the computer as linked."
     )]
-    NotTold { job: RequestId, computer: String },
+    OutOfReach {
+        job: RequestId,
+        computer: String,
+        away: String,
+    },
+    #[error(
+        "Job {job} can't be stopped: the agent on computer {computer} is too old to stop jobs."
+    )]
+    TooOld { job: RequestId, computer: String },
 }
 
 impl Native for CancelJob {
@@ -62,12 +79,19 @@ impl Native for CancelJob {
         }
         let cancelled = fleet.cancel(&job_id, STOP_TIME).await?;
         let ((computer, job), cancelled) = cancelled.ok_or(UnknownJob(job_id))?;
+        let away = out_of_reach(&computer, SystemTime::now());
         let computer = name_of(&computer.facts());
         match cancelled {
-            Cancelled::Ended if was_stopped(&job) => Ok(text(format!(
-                "Job {} on computer {computer} was stopped.",
-                job.id
-            ))),
+            Cancelled::Ended if job.look(outcome::was_stopped) => {
+                // Of another bridge's job all that came with the word of its end is that.
+                let whole = fleet.job(&job.id, 0, Duration::ZERO).await?;
+                let job = whole.map_or(job, |(_, job)| job);
+                let printed = job.look(|progress| printed(&job, progress));
+                let id = &job.id;
+                Ok(text(format!(
+                    "Job {id} on computer {computer} was stopped.{printed}"
+                )))
+            }
             Cancelled::Ended => Ok(text(format!(
                 "Job {} on computer {computer} had ended by itself. get-job shows its result.",
                 job.id
@@ -76,19 +100,34 @@ impl Native for CancelJob {
                 job: job.id.clone(),
                 computer,
             }),
-            Cancelled::Unreachable => Err(CancelError::NotTold {
-                job: job.id.clone(),
-                computer,
-            }),
+            Cancelled::Unreachable => {
+                let job = job.id.clone();
+                Err(match away {
+                    Some(away) => CancelError::OutOfReach {
+                        job,
+                        computer,
+                        away,
+                    },
+                    None => CancelError::TooOld { job, computer },
+                })
+            }
         }
     }
 }
 
-fn was_stopped(job: &Job) -> bool {
-    job.look(|progress| match progress.end.as_deref() {
-        Some(End::Answered(Answer {
-            error: Some(error), ..
-        })) => error.kind == ErrorKind::Cancelled,
-        _ => false,
-    })
+/// What a job that was stopped has printed: as much as one call of get-job shows.
+fn printed(job: &Job, progress: &Progress) -> String {
+    let page = progress.read(0, PAGE);
+    if page.text.is_empty() {
+        return String::new();
+    }
+    let mut shown = format!("\n\nOutput so far:\n{}", page.text);
+    if page.more {
+        end_line(&mut shown);
+        shown.push_str(&format!(
+            "There is more: get-job {} shows it from cursor {} on.",
+            job.id, page.next
+        ));
+    }
+    shown
 }

@@ -1,6 +1,9 @@
 //! `exec-lua`: runs Lua on one computer and shows what came of it.
 
-use std::{sync::Arc, time::Duration};
+use std::{
+    sync::Arc,
+    time::{Duration, SystemTime},
+};
 
 use rmcp::model::CallToolResult;
 use serde::Deserialize;
@@ -19,7 +22,7 @@ use crate::{
         choosing::{ChoiceError, choose},
         outcome::{self, JobFailed},
         text,
-        wording::name_of,
+        wording::{name_of, out_of_reach, whether_it_runs},
     },
 };
 
@@ -51,8 +54,6 @@ pub enum ExecError {
     TooManyJobs(#[from] TooManyJobs),
     #[error(transparent)]
     Failed(#[from] JobFailed),
-    #[error("{failed}\n\nIt was stopped after {ms} ms, as asked.")]
-    Stopped { failed: JobFailed, ms: u64 },
     #[error(
         "timeout on computer {computer}: the code was to be stopped after {ms} ms, but the computer does not confirm it. \
          Job {job} shows what becomes of it."
@@ -63,15 +64,29 @@ pub enum ExecError {
         job: RequestId,
     },
     #[error(
+        "timeout on computer {computer}: the code was to be stopped after {ms} ms, but the computer can't be told. \
+         {whether} Job {job} shows what becomes of it."
+    )]
+    NotStopped {
+        computer: String,
+        ms: u64,
+        whether: String,
+        job: RequestId,
+    },
+    #[error(
         "timeout on computer {computer}: it took no notice of the request within {ms} ms; it was told not to run \
          it. It may be busy with code that does not yield."
     )]
     NotTaken { computer: String, ms: u64 },
     #[error(
-        "timeout on computer {computer}: no answer within {ms} ms. The code may still be running there. Give it \
-         longer with `timeoutMs`, or let it do less at a time."
+        "timeout on computer {computer}: no answer within {ms} ms. {whether} Give it longer with `timeoutMs`, or \
+         let it do less at a time."
     )]
-    NoAnswer { computer: String, ms: u64 },
+    NoAnswer {
+        computer: String,
+        ms: u64,
+        whether: String,
+    },
     #[error(
         "offline error on computer {computer}: {why}, and it did not come back within {ms} ms. The code was not run."
     )]
@@ -143,33 +158,53 @@ impl Arguments {
     }
 
     fn still_running(&self, computer: &Computer, job: &Job) -> String {
-        let mut shown = format!(
-            "The code still runs on computer {} after {} ms, as job {id}. get-job {id} shows how it goes on, cancel-job \
-             stops it.",
-            name_of(&computer.facts()),
-            self.timeout_ms,
-            id = job.id,
-        );
-        let output = job.look(|progress| progress.read(0, usize::MAX).text);
-        if !output.is_empty() {
-            shown.push_str(&format!("\n\nOutput so far:\n{output}"));
-        }
+        let (name, ms, id) = (name_of(&computer.facts()), self.timeout_ms, &job.id);
+        let mut shown = match out_of_reach(computer, SystemTime::now()) {
+            None => format!(
+                "The code still runs on computer {name} after {ms} ms, as job {id}. get-job {id} shows how it goes on, \
+                 cancel-job stops it."
+            ),
+            Some(away) => format!(
+                "The code had not ended on computer {name} when that left, as job {id}. The computer has been {away}, and \
+                 it is not known whether the code still runs there. get-job {id} shows what becomes of it: it goes on if \
+                 the computer comes back with it, and ends as lost if the computer comes back without it."
+            ),
+        };
+        shown.push_str(&printed_before(job));
         shown
     }
 
     async fn cancel(&self, computer: &Computer, job: &Job) -> Result<String, ExecError> {
         let ms = self.timeout_ms;
         match computer.cancel(job, STOP_TIME).await {
-            // It may also have come to its own end meanwhile.
-            Cancelled::Ended => {
-                whole(computer, job).map_err(|failed| ExecError::Stopped { failed, ms })
-            }
-            Cancelled::Told | Cancelled::Unreachable => Err(ExecError::StopNotConfirmed {
+            Cancelled::Ended => match job.look(outcome::was_stopped) {
+                true => Ok(self.stopped(computer, job)),
+                // It came to its own end meanwhile.
+                false => Ok(whole(computer, job)?),
+            },
+            Cancelled::Told => Err(ExecError::StopNotConfirmed {
                 computer: name_of(&computer.facts()),
                 ms,
                 job: job.id.clone(),
             }),
+            Cancelled::Unreachable => Err(ExecError::NotStopped {
+                computer: name_of(&computer.facts()),
+                ms,
+                whether: whether_it_runs(computer, SystemTime::now()),
+                job: job.id.clone(),
+            }),
         }
+    }
+
+    /// The time was up, and the code was stopped: what the call asked for.
+    fn stopped(&self, computer: &Computer, job: &Job) -> String {
+        let mut shown = format!(
+            "The code had not ended on computer {} after {} ms, and was stopped, as `onTimeout` asks.",
+            name_of(&computer.facts()),
+            self.timeout_ms,
+        );
+        shown.push_str(&printed_before(job));
+        shown
     }
 
     /// The computer never said that it has the request.
@@ -178,8 +213,20 @@ impl Arguments {
         match computer.cancel(job, STOP_TIME).await {
             Cancelled::Ended => Ok(whole(computer, job)?),
             Cancelled::Told => Err(ExecError::NotTaken { computer: name, ms }),
-            Cancelled::Unreachable => Err(ExecError::NoAnswer { computer: name, ms }),
+            Cancelled::Unreachable => Err(ExecError::NoAnswer {
+                computer: name,
+                ms,
+                whether: whether_it_runs(computer, SystemTime::now()),
+            }),
         }
+    }
+}
+
+/// What a job has printed, as a part of an answer; nothing if that is nothing.
+fn printed_before(job: &Job) -> String {
+    match job.look(|progress| progress.read(0, usize::MAX).text) {
+        none if none.is_empty() => none,
+        output => format!("\n\nOutput so far:\n{output}"),
     }
 }
 

@@ -9,12 +9,16 @@ use thiserror::Error;
 use super::{list_jobs, typed::Native};
 use crate::{
     base::text::one_line,
-    computers::{Computer, Job, Progress, RequestId, Unreachable},
+    computers::{Computer, Job, Presence, Progress, RequestId, Stage, Unreachable},
     tools::{Context, outcome, text, wording::name_of},
 };
 
 /// How much output one call shows, in bytes.
-const PAGE: usize = 32 * 1024;
+pub const PAGE: usize = 32 * 1024;
+
+/// What becomes of a job whose computer is away.
+const WHEN_IT_IS_BACK: &str = "If the computer comes back with this job, what it printed meanwhile follows here. If it comes \
+    back without it, the job ends as lost.";
 
 pub struct GetJob;
 
@@ -63,7 +67,7 @@ impl Native for GetJob {
 }
 
 fn shown(computer: &Computer, job: &Job, progress: &Progress, cursor: u64) -> String {
-    let state = list_jobs::state(job, progress, SystemTime::now());
+    let state = list_jobs::state(computer, job, progress, SystemTime::now());
     let page = progress.read(cursor, PAGE);
     let mut shown = format!(
         "Job {} on computer {}: {state}, {} bytes printed. Cursor: {}",
@@ -80,6 +84,10 @@ fn shown(computer: &Computer, job: &Job, progress: &Progress, cursor: u64) -> St
     shown.push_str(&page.text);
     if page.more {
         return shown;
+    }
+    if progress.stage == Stage::Running && matches!(computer.presence(), Presence::Left { .. }) {
+        outcome::end_line(&mut shown);
+        shown.push_str(WHEN_IT_IS_BACK);
     }
     if let Some(end) = progress.end.as_deref() {
         for part in outcome::values(end)

@@ -8,10 +8,10 @@ use serde::Deserialize;
 use super::typed::Native;
 use crate::{
     base::text::one_line,
-    computers::{Answer, Computer, ComputerKey, End, Job, Progress, Stage, Unreachable},
+    computers::{Answer, Computer, ComputerKey, End, ErrorKind, Job, Progress, Stage, Unreachable},
     tools::{
         Context, text,
-        wording::{ago, name_of, time_between},
+        wording::{ago, name_of, out_of_reach, time_between},
     },
 };
 
@@ -50,7 +50,7 @@ impl Native for ListJobs {
 
 /// One job: `ID on 12 (Label: base-turtle): running for 12 s, 340 bytes printed: print("hi")`.
 fn line(computer: &Computer, job: &Job, now: SystemTime) -> String {
-    let mut parts = vec![job.look(|progress| state(job, progress, now))];
+    let mut parts = vec![job.look(|progress| state(computer, job, progress, now))];
     parts.push(format!("{} bytes printed", job.look(Progress::printed)));
     if job.exclusive {
         parts.push("holds the turtle".to_owned());
@@ -67,19 +67,26 @@ fn line(computer: &Computer, job: &Job, now: SystemTime) -> String {
     )
 }
 
-/// Where a job stands, in words.
-pub fn state(job: &Job, progress: &Progress, now: SystemTime) -> String {
+/// Where a job stands, in words. Of one whose computer is away nobody knows whether it runs.
+pub fn state(computer: &Computer, job: &Job, progress: &Progress, now: SystemTime) -> String {
     match (progress.stage, progress.end.as_deref(), progress.ended) {
         (Stage::Asked, ..) => format!("asked for {}", ago(job.started, now)),
-        (Stage::Running, ..) => format!("running for {}", time_between(job.started, now)),
+        (Stage::Running, ..) => match out_of_reach(computer, now) {
+            None => format!("running for {}", time_between(job.started, now)),
+            Some(away) => format!(
+                "begun {}, {away}: not known whether it still runs",
+                ago(job.started, now)
+            ),
+        },
         (Stage::Ended, end, ended) => {
             let how = match end {
                 Some(End::Answered(Answer { error: None, .. })) => "ended well".to_owned(),
                 Some(End::Answered(Answer {
                     error: Some(error), ..
-                })) => {
-                    format!("ended with a {} error", one_line(error.kind.as_str()))
-                }
+                })) if error.kind == ErrorKind::Cancelled => "stopped".to_owned(),
+                Some(End::Answered(Answer {
+                    error: Some(error), ..
+                })) => format!("ended with a {} error", one_line(error.kind.as_str())),
                 Some(End::Lost(_)) | None => "lost".to_owned(),
             };
             format!("{how} {}", ago(ended.unwrap_or(now), now))
