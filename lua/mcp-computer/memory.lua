@@ -16,7 +16,7 @@ memory.RUNNING, memory.FINISHED, memory.GONE = "running", "finished", "gone"
 memory.LIMIT = 4096
 --- Answers that are kept at most.
 memory.KEPT_LIMIT = 256
---- Bytes of the answers that are kept, and of what jobs have printed, together.
+--- Bytes of the answers that are kept. What jobs have printed counts apart (@{stream}).
 memory.BYTES_LIMIT = 2 * 1024 * 1024
 --- Bytes of those answers that are too large for one message, which count apart.
 memory.LARGE_BYTES_LIMIT = 32 * 1024 * 1024
@@ -75,9 +75,8 @@ local function is_large(request)
   return #request.answer >= LARGE
 end
 
--- Whether letting go of a request makes room for answers and output.
-local function counts(request)
-  return not is_large(request) or request.stream ~= nil and request.stream:held() > 0
+local function is_small(request)
+  return not is_large(request)
 end
 
 -- Drops output of the longest finished requests, until there is not too much: better than an answer, or than what the
@@ -88,11 +87,6 @@ local function drop_output(self)
     if excess <= 0 then return end
     if self.kept[i].stream then self.kept[i].stream:drop(excess) end
   end
-end
-
--- Lets go of the longest finished requests, until all that counts is within its limit.
-local function make_room(self)
-  while self.bytes + self.budget.bytes > memory.BYTES_LIMIT and evict(self, counts) do end
 end
 
 --- @tparam function clock Seconds.
@@ -108,7 +102,7 @@ function memory.new(clock)
     bytes = 0,        -- of their answers
     large_bytes = 0,
   }, memory)
-  self.budget = stream.new_budget(function() drop_output(self) end, function() make_room(self) end)
+  self.budget = stream.new_budget(function() drop_output(self) end)
   return self
 end
 
@@ -182,7 +176,7 @@ function memory:keep(request, answer, is_job)
   count_bytes(self, answer, 1)
   while #self.kept > memory.KEPT_LIMIT and evict(self, any) do end
   while self.large_bytes > memory.LARGE_BYTES_LIMIT and evict(self, is_large) do end
-  make_room(self)
+  while self.bytes > memory.BYTES_LIMIT and evict(self, is_small) do end
 end
 
 --- Takes another answer in the place of the one that is kept.

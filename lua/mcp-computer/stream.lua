@@ -5,29 +5,30 @@
 
 local sub = string.sub
 local concat = table.concat
-local min, setmetatable = math.min, setmetatable
+local max, min, setmetatable = math.max, math.min, setmetatable
 
 local stream = {}
 stream.__index = stream
 
---- Bytes that a job's stream holds at most.
-stream.LIMIT = 256 * 1024
---- Bytes that all streams of a computer hold at most. A little of the 2 MiB is left for the answers of jobs.
-stream.LIMIT_OF_ALL = 1792 * 1024
+--- Bytes that a job's stream holds at most: as many as the bridge keeps of a job. Code may print them at one go,
+-- where nothing can be sent meanwhile.
+stream.LIMIT = 1024 * 1024
+--- Bytes that all streams of a computer hold at most.
+stream.LIMIT_OF_ALL = 2 * 1024 * 1024
 --- Bytes of a frame's text: a frame that is full goes out without delay.
 stream.FRAME_BYTES = 8 * 1024
 
 -- Frames of one job follow each other at this interval, unless they are full.
 local FRAME_SECONDS = 0.1
--- What is printed is gathered into blocks, of this many bytes or pieces: it may come byte by byte.
+-- What is printed is gathered into blocks, of this many bytes or pieces: it may come byte by byte. What comes in one
+-- piece is cut into blocks of a frame's size.
 local BLOCK_BYTES, BLOCK_PIECES = 4 * 1024, 256
 
 --- What all streams of a computer hold together.
 -- @tparam function on_full Called when that is too much, before the one that has grown drops some of its own.
--- @tparam function on_growth Called when it has become more.
 -- @treturn table `bytes`, and `frames` that have not arrived yet.
-function stream.new_budget(on_full, on_growth)
-  return { bytes = 0, frames = 0, on_full = on_full, on_growth = on_growth }
+function stream.new_budget(on_full)
+  return { bytes = 0, frames = 0, on_full = on_full }
 end
 
 --- @tparam table budget From @{stream.new_budget}.
@@ -83,22 +84,44 @@ end
 
 -- Drops what is beyond the limits.
 local function trim(self)
-  self:drop(self.block_bytes + self.frame_bytes - (stream.LIMIT - BLOCK_BYTES))
+  self:drop(self.block_bytes + self.frame_bytes - stream.LIMIT)
   local budget = self.budget
   if budget.bytes > stream.LIMIT_OF_ALL then budget.on_full() end
   self:drop(budget.bytes - stream.LIMIT_OF_ALL)
 end
 
-local function gather(self)
-  if self.piece_count == 0 then return end
-  local block = concat(self.pieces, "", 1, self.piece_count)
-  self.piece_count, self.piece_bytes = 0, 0
+local function append_block(self, block)
   self.last_block = self.last_block + 1
   self.blocks[self.last_block] = block
   self.block_bytes = self.block_bytes + #block
   self.budget.bytes = self.budget.bytes + #block
+end
+
+-- Cuts what came in one large piece into blocks.
+local function append_large(self, piece)
+  local first = max(1, #piece - stream.LIMIT + 1)
+  if first > 1 then
+    -- All that was printed before is older than what of this has to go.
+    self:drop(self.block_bytes)
+    self.dropped = self.dropped + first - 1
+  end
+  for at = first, #piece, stream.FRAME_BYTES do append_block(self, sub(piece, at, at + stream.FRAME_BYTES - 1)) end
+end
+
+local function gather(self)
+  if self.piece_count == 0 then return end
+  local pieces, count, size = self.pieces, self.piece_count, self.piece_bytes
+  self.piece_count, self.piece_bytes = 0, 0
+  if size <= stream.FRAME_BYTES then
+    append_block(self, concat(pieces, "", 1, count))
+  else
+    local large = pieces[count]
+    -- Not to be held any longer than its blocks are.
+    pieces[count] = nil
+    if count > 1 then append_block(self, concat(pieces, "", 1, count - 1)) end
+    append_large(self, large)
+  end
   trim(self)
-  self.budget.on_growth()
 end
 
 --- Appends what was printed.
@@ -114,11 +137,6 @@ function stream:write(piece)
   if size < BLOCK_BYTES and count < BLOCK_PIECES then return false end
   gather(self)
   return true
-end
-
---- @treturn number How many bytes it holds, but for the latest few.
-function stream:held()
-  return self.block_bytes + self.frame_bytes
 end
 
 --- Whether something was printed that was not sent on the present connection.

@@ -21,6 +21,7 @@ mod jobs;
 mod link;
 mod load;
 mod long_jobs;
+mod much_output;
 mod papers;
 mod properties;
 mod readme;
