@@ -170,6 +170,21 @@ function advice.explain(reason, address, host)
   return { lines = { "The connection failed: " .. reason }, fatal = false }
 end
 
+-- What the game says of a connection that is gone, in every version, and its handle's own error once it is.
+local GONE = { "Connection closed", "Websocket is inactive", "closed file" }
+
+--- Says why a link that stood has ended.
+-- @tparam string reason What the game said, or the bridge.
+-- @treturn string
+function advice.lost(reason)
+  for i = 1, #GONE do
+    if find(reason, GONE[i], 1, true) then
+      return "the connection broke off. mcp-bridge has ended (as it does with its MCP client), or the network failed."
+    end
+  end
+  return reason
+end
+
 --- Explains that the computer has no HTTP API.
 -- @tparam[opt] string host
 -- @treturn {string,...}

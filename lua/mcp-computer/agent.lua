@@ -90,7 +90,7 @@ local function on_trouble(self, reason, state)
     explained.lines[#explained.lines + 1] = "Trying again until it works. Ctrl+T stops."
     report(self, explained.lines)
   else
-    report(self, { "Link lost: " .. reason, "Linking again..." })
+    report(self, { "Link lost: " .. advice.lost(reason), "Linking again..." })
   end
 end
 

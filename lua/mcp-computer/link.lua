@@ -224,7 +224,7 @@ local function received(self, data, is_binary)
 end
 
 local function closed(self, reason, code)
-  local shown = type(reason) == "string" and reason ~= "" and reason or "the connection was closed"
+  local shown = type(reason) == "string" and reason ~= "" and reason or "Connection closed"
   if type(code) == "number" then shown = shown .. format(" (code %d)", code) end
   retry_later(self, shown)
 end

@@ -1,5 +1,5 @@
-//! What belongs to no floor: text for people, tokens, HTTP as both ports speak it, small stores, the log, JSON Schema,
-//! what clients refuse.
+//! What belongs to no floor: text for people, tokens, HTTP as both ports speak it, failures of WebSockets, small stores,
+//! the log, JSON Schema, what clients refuse.
 
 pub mod client_rules;
 pub mod host_and_port;
@@ -9,3 +9,4 @@ pub mod schema;
 pub mod store;
 pub mod text;
 pub mod token;
+pub mod websocket;

@@ -57,7 +57,7 @@ pub struct OwnerEnd {
 enum Ending {
     #[error("it closed the link")]
     Closed,
-    #[error("the connection broke: {0}")]
+    #[error("{0}")]
     Broken(ChannelBroken),
     #[error("nothing came from it for {} s", DEAD_AFTER.as_secs())]
     Silent,

@@ -51,7 +51,7 @@ pub enum Presence {
     Left {
         /// Since when.
         since: SystemTime,
-        /// Why, as a sentence's end: "the connection broke".
+        /// Why, as a sentence's end: "its agent closed the link".
         why: String,
     },
 }

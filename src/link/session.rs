@@ -15,7 +15,7 @@ use super::{
     unclaimed::Unclaimed,
 };
 use crate::{
-    base::token::Token,
+    base::{token::Token, websocket::Failure},
     computers::{
         Computer, Facts,
         link::Link,
@@ -90,7 +90,9 @@ pub async fn run(mut socket: Box<WebSocket>, address: SocketAddr, shared: Arc<Sh
         shared: shared.clone(),
         computer: computer.clone(),
         link: link.clone(),
-        ending: Ending::Broken("a fault inside mcp-bridge, which its log shows".to_owned()),
+        ending: Ending::Broken(
+            "the link failed by a fault inside mcp-bridge, which its log shows".to_owned(),
+        ),
     };
     let facts = computer.facts();
     tracing::info!(computer = %computer.key, label = ?facts.label, %address, protocol, "linked");
@@ -176,17 +178,16 @@ async fn next_text(socket: &mut WebSocket) -> Result<Option<axum::extract::ws::U
                 (close.code, close.reason.as_str().to_owned())
             })))
         }
-        Some(Err(error)) => Err(read_error(error)),
-        None => Err(Ending::Broken("it ended without a close".to_owned())),
+        Some(Err(error)) => Err(failed(&error)),
+        None => Err(Ending::BrokeOff),
     }
 }
 
-fn read_error(error: axum::Error) -> Ending {
-    use tokio_tungstenite::tungstenite::Error;
-    match error.into_inner().downcast::<Error>().map(|error| *error) {
-        Ok(Error::Capacity(_)) => Ending::TooLarge,
-        Ok(other) => Ending::Broken(other.to_string()),
-        Err(other) => Ending::Broken(other.to_string()),
+fn failed(error: &axum::Error) -> Ending {
+    match Failure::of(error) {
+        Failure::BrokeOff => Ending::BrokeOff,
+        Failure::TooLong => Ending::TooLarge,
+        Failure::Other(why) => Ending::Broken(why),
     }
 }
 
@@ -479,7 +480,7 @@ impl Session {
     async fn write(&mut self, message: String) -> Result<(), Ending> {
         match timeout(SEND_TIME, self.socket.send(Message::Text(message.into()))).await {
             Ok(Ok(())) => Ok(()),
-            Ok(Err(error)) => Err(Ending::Broken(error.to_string())),
+            Ok(Err(error)) => Err(failed(&error)),
             Err(_) => Err(Ending::NotReading),
         }
     }

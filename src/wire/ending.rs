@@ -22,7 +22,9 @@ pub struct LinkEnded;
 pub enum Ending {
     /// The agent closed, with its code and reason if it gave any.
     ClosedByAgent(Option<(u16, String)>),
-    /// The connection broke.
+    /// The connection broke off without a word. The game says none when an agent or a computer goes.
+    BrokeOff,
+    /// The link failed otherwise; how, as a sentence's end.
     Broken(String),
     /// No hello came in time.
     NoHello,
@@ -57,7 +59,10 @@ impl Ending {
             Self::ClosedByAgent(Some((code, reason))) => {
                 format!("its agent closed the link: {reason} (code {code})")
             }
-            Self::Broken(reason) => format!("the connection broke: {reason}"),
+            Self::BrokeOff => "the connection broke off, as it does when the agent is stopped, the computer goes down or is \
+                 unloaded, or the network fails"
+                .to_owned(),
+            Self::Broken(reason) => reason.clone(),
             Self::NoHello => format!("no hello came within {} s", HELLO_TIME.as_secs()),
             Self::BadHello(reason) => reason.clone(),
             Self::BadToken => "the link token is missing or wrong".to_owned(),
@@ -79,9 +84,11 @@ impl Ending {
     /// The WebSocket close code, if the bridge is the one who closes. 4400 and up follow HTTP's status codes.
     pub fn close_code(&self) -> Option<u16> {
         match self {
-            Self::ClosedByAgent(_) | Self::Broken(_) | Self::NotReading | Self::Elsewhere(_) => {
-                None
-            }
+            Self::ClosedByAgent(_)
+            | Self::BrokeOff
+            | Self::Broken(_)
+            | Self::NotReading
+            | Self::Elsewhere(_) => None,
             Self::Silent(_) => Some(1001),
             Self::Binary => Some(1003),
             Self::TooLarge => Some(1009),

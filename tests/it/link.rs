@@ -270,10 +270,11 @@ async fn a_broken_link_answers_the_calls_that_wait_at_once() {
     let gone = bridge
         .computer(4, |computer| computer["linked"] == false)
         .await;
-    assert!(
-        gone["leftBecause"].as_str().unwrap().contains("broke"),
-        "{gone}"
-    );
+    // What happened, in no library's words.
+    let why = "the connection broke off, as it does when the agent is stopped, the computer goes down or is unloaded, \
+               or the network fails";
+    assert_eq!(gone["leftBecause"], why);
+    assert!(lost.text.contains(why), "{}", lost.text);
     bridge.leave().await;
 }
 

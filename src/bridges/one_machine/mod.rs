@@ -26,7 +26,7 @@ use super::{
     owner_end::OwnerEnd,
 };
 use crate::{
-    base::host_and_port::HostPort,
+    base::{host_and_port::HostPort, websocket::Failure},
     computers::{Blocked, Owner},
 };
 
@@ -107,7 +107,7 @@ impl Carrier for OneMachine {
                 }
                 Err(error) => return Err(NotJoined::Broken(error.to_string())),
             };
-            let broken = |error: tungstenite::Error| NotJoined::Broken(error.to_string());
+            let broken = |error: tungstenite::Error| NotJoined::Broken(Failure::of(&error).why());
             let mut request = format!("ws://{address}/")
                 .into_client_request()
                 .map_err(broken)?;

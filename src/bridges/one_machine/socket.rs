@@ -5,7 +5,10 @@ use futures_util::{Sink, SinkExt, Stream, StreamExt, future::ready};
 use tokio::net::TcpStream;
 use tokio_tungstenite::{WebSocketStream, tungstenite};
 
-use crate::bridges::channel::{Channel, ChannelBroken};
+use crate::{
+    base::websocket::Failure,
+    bridges::channel::{Channel, ChannelBroken},
+};
 
 /// A guest's WebSocket to the owner.
 pub fn of_guest(socket: WebSocketStream<TcpStream>) -> Channel {
@@ -51,7 +54,7 @@ where
     M: Send + 'static,
     E: std::error::Error + Send + 'static,
 {
-    let broken = |error: E| ChannelBroken(error.to_string());
+    let broken = |error: E| ChannelBroken(Failure::of(&error).why());
     let (sender, receiver) = socket.split();
     let receiver = receiver
         .map(move |message| Ok(taken(message.map_err(broken)?)))
