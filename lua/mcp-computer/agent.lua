@@ -29,6 +29,11 @@ local TURN_EVENT = "mcp_computer_turn"
 -- If it has not come by then, it was lost in a full event queue.
 local LOST_TURN_SECONDS = 0.25
 
+-- The game has no event for a new label, so it is looked at: whenever the agent has been busy, and else this often.
+local LABEL_SECONDS = 1
+-- A label that changes all the time is told no more often than this: more frames than anyone asked for end a link.
+local LABEL_TOLD_SECONDS = 0.25
+
 -- The player's input: for the player's programs, never for a job.
 local PLAYER_EVENTS = {
   char = true, file_transfer = true, key = true, key_up = true, mouse_click = true, mouse_drag = true,
@@ -145,6 +150,10 @@ function agent.new(options)
     fatal = nil,        -- why the agent has to end
     last_report = nil,  -- the failure that is on the screen
     check_url = nil,    -- the address that the game is asked to check
+    label = nil,        -- the label that the bridge was told last
+    label_of = nil,     -- the connection on which it was
+    label_told_at = nil, -- when it was told by an event, in seconds
+    label_due = nil,    -- when the label is looked at next, in seconds, while the bridge can be told
   }, agent)
   local function send(connection, message)
     return self.link:send(connection, message)
@@ -170,6 +179,10 @@ function agent.new(options)
     boot = self.boot,
     clock = clock,
     hello = function()
+      -- A hello that is said again is not read again, unless the first was lost.
+      if self.label_of ~= self.link.connection then
+        self.label, self.label_of = identity.label(), self.link.connection
+      end
       return identity.hello({
         boot = self.boot, version = options.version, token = options.token, jobs = self.requests:known_jobs(),
       })
@@ -207,7 +220,7 @@ end
 -- Keeps one timer running for what the agent waits for. A timer that should have fired by now may have been lost in a
 -- full event queue: it is started anew.
 local function arm(self)
-  local due = earliest(earliest(self.link.wake_at, self.courier.wake_at), self.turn_due)
+  local due = earliest(earliest(self.link.wake_at, self.courier.wake_at), earliest(self.turn_due, self.label_due))
   local now = self.clock()
   -- One that fires too early does no harm, and is not worth another.
   if self.timer and (not due or self.timer_due > due or self.timer_due <= now) then
@@ -242,11 +255,31 @@ local function protected(self, work, ...)
   return nil
 end
 
+-- Tells the bridge when the label has changed: before the answer of the job that changed it.
+local function tell_label(self)
+  local connection = self.link.connection
+  if self.link.state ~= link.LINKED or connection.version < 2 then
+    self.label_due = nil
+    return
+  end
+  local now, label = self.clock(), identity.label()
+  if label == self.label then
+    self.label_due = now + LABEL_SECONDS
+  elseif not self.label_told_at or now - self.label_told_at >= LABEL_TOLD_SECONDS then
+    self.label_due, self.label_told_at = now + LABEL_SECONDS, now
+    local event = { type = "event", name = "label", label = label }
+    if self.link:send(connection, json.encode(event, connection.mode)) then self.label = label end
+  else
+    self.label_due = self.label_told_at + LABEL_TOLD_SECONDS
+  end
+end
+
 -- Runs jobs, and sends what they have to say. Returns whether there is more to do at once.
 local function work(self)
   local started = self.clock()
   local busy = self.jobs:has_waiting() and protected(self, self.jobs.run, self.jobs)
   self.link:held_up(self.clock() - started)
+  protected(self, tell_label, self)
   busy = protected(self, self.incoming.run, self.incoming) or busy
   busy = protected(self, self.courier.run, self.courier) or busy
   protected(self, self.requests.tick, self.requests)

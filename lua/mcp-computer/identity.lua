@@ -42,13 +42,17 @@ function identity.id()
   return computer_id()
 end
 
---- How this computer is named to people: `12 (Label: base-turtle)`, `12 (Label: nil)`. The label may change at any
--- time, so it is read anew.
+--- The label, which may change at any time: so it is read anew.
+-- @treturn string|nil
+function identity.label()
+  local label = computer_label()
+  return label ~= "" and label or nil
+end
+
+--- How this computer is named to people: `12 (Label: base-turtle)`, `12 (Label: nil)`.
 -- @treturn string
 function identity.name()
-  local label = computer_label()
-  if label == "" then label = nil end
-  return format("%d (Label: %s)", computer_id(), tostring(label))
+  return format("%d (Label: %s)", computer_id(), tostring(identity.label()))
 end
 
 local function kind()
@@ -72,7 +76,7 @@ function identity.hello(options)
   return {
     type = "hello",
     computerId = computer_id(),
-    computerLabel = computer_label(),
+    computerLabel = identity.label(),
     protocol = identity.PROTOCOL,
     agent = { name = "mcp-computer", version = options.version },
     boot = options.boot,

@@ -213,6 +213,11 @@ impl Computers<'_> {
     fn take(&mut self, message: FromOwner) {
         match message {
             FromOwner::Linked(introduction) => self.linked(&introduction),
+            FromOwner::Label { computer_id, label } => {
+                if let Some((computer, link)) = self.links.get(&computer_id) {
+                    self.registry.relabel(computer, link, label);
+                }
+            }
             FromOwner::Left {
                 introduction,
                 computer_id,

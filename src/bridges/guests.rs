@@ -134,6 +134,13 @@ impl Follower for Guests {
         self.tell_all(|| FromOwner::Linked(Introduction::of(computer, Some(link))));
     }
 
+    fn relabelled(&self, computer: ComputerKey, label: Option<&str>) {
+        self.tell_all(|| FromOwner::Label {
+            computer_id: computer,
+            label: label.map(str::to_owned),
+        });
+    }
+
     fn left(&self, computer: ComputerKey, since: SystemTime, why: &str) {
         self.tell_all(|| FromOwner::Left {
             introduction: None,

@@ -161,6 +161,14 @@ pub enum FromOwner {
     },
     /// A computer is linked. Told of all when a guest links, and of each that links later.
     Linked(Introduction),
+    /// A computer has another label.
+    Label {
+        /// Which computer.
+        computer_id: ComputerKey,
+        /// The label; none if it has none any more.
+        #[serde(default, skip_serializing_if = "Option::is_none")]
+        label: Option<String>,
+    },
     /// A computer is gone.
     Left {
         /// What it told when it was here, if this guest was never told.
@@ -226,6 +234,9 @@ pub struct Introduction {
     pub address: SocketAddr,
     /// When it was made.
     pub linked_since: SystemTime,
+    /// When the computer was last heard from. Bridges up to 1.0.0 don't tell.
+    #[serde(default, skip_serializing_if = "Option::is_none")]
+    pub last_seen: Option<SystemTime>,
     /// The largest message the agent takes, in bytes.
     pub max_message: usize,
     /// The requests that the agent knew when it linked.
@@ -247,6 +258,7 @@ impl Introduction {
             boot: facts.boot.clone(),
             address: facts.address,
             linked_since: facts.linked_since,
+            last_seen: Some(facts.last_seen()),
             max_message: link.map_or(0, |link| link.terms.max_message),
             known,
         }
@@ -254,7 +266,7 @@ impl Introduction {
 
     /// What it tells of the computer.
     pub fn facts(&self) -> Facts {
-        Facts {
+        let facts = Facts {
             key: self.computer_id,
             label: self.label.clone(),
             agent: self.agent.clone(),
@@ -263,6 +275,10 @@ impl Introduction {
             address: self.address,
             linked_since: self.linked_since,
             last_seen: Default::default(),
+        };
+        match self.last_seen {
+            Some(moment) => facts.seen_at(moment),
+            None => facts,
         }
     }
 

@@ -123,6 +123,14 @@ impl Computer {
         }
     }
 
+    /// Notes that it has another label, or none. Returns what is known of it now; none if `link` is no longer its link.
+    pub fn relabelled(&self, link: &Arc<Link>, label: Option<String>) -> Option<Arc<Facts>> {
+        self.link().filter(|current| Arc::ptr_eq(current, link))?;
+        let mut facts = self.facts.write().unwrap_or_else(PoisonError::into_inner);
+        *facts = Arc::new(facts.with_label(label));
+        Some(facts.clone())
+    }
+
     /// Notes that it is gone, though it was never linked to this bridge itself.
     pub fn gone(&self, facts: Facts, since: SystemTime, why: String) {
         *self.facts.write().unwrap_or_else(PoisonError::into_inner) = Arc::new(facts);

@@ -46,11 +46,22 @@ pub struct LastSeen {
 impl Default for LastSeen {
     /// Now.
     fn default() -> Self {
+        Self::after(Duration::ZERO)
+    }
+}
+
+impl LastSeen {
+    /// So long after the link was made, which is now unless another bridge tells of it.
+    fn after(time: Duration) -> Self {
         Self {
             start: Instant::now(),
-            elapsed: AtomicU64::new(0),
+            elapsed: AtomicU64::new(milliseconds(time)),
         }
     }
+}
+
+fn milliseconds(time: Duration) -> u64 {
+    u64::try_from(time.as_millis()).unwrap_or(u64::MAX)
 }
 
 impl Facts {
@@ -68,23 +79,42 @@ impl Facts {
         }
     }
 
+    /// The same computer with another label, or with none.
+    pub fn with_label(&self, label: Option<String>) -> Self {
+        Self {
+            key: self.key,
+            label,
+            agent: self.agent.clone(),
+            machine: self.machine.clone(),
+            boot: self.boot.clone(),
+            address: self.address,
+            linked_since: self.linked_since,
+            last_seen: LastSeen {
+                start: self.last_seen.start,
+                elapsed: AtomicU64::new(self.last_seen.elapsed.load(Ordering::Relaxed)),
+            },
+        }
+    }
+
     /// Notes that a frame came just now.
     pub fn seen_now(&self) {
-        let elapsed = self.last_seen.start.elapsed().as_millis();
-        self.last_seen.elapsed.store(
-            u64::try_from(elapsed).unwrap_or(u64::MAX),
-            Ordering::Relaxed,
-        );
+        let elapsed = milliseconds(self.last_seen.start.elapsed());
+        self.last_seen.elapsed.store(elapsed, Ordering::Relaxed);
+    }
+
+    /// Notes when another bridge heard from it last.
+    pub fn seen_at(mut self, moment: SystemTime) -> Self {
+        let elapsed = moment.duration_since(self.linked_since);
+        self.last_seen = LastSeen::after(elapsed.unwrap_or_default());
+        self
     }
 
     /// Notes that another bridge heard from it, and how long ago.
     pub fn seen_before(&self, age: Duration) {
         let since = SystemTime::now() - age;
         let elapsed = since.duration_since(self.linked_since).unwrap_or_default();
-        self.last_seen.elapsed.store(
-            u64::try_from(elapsed.as_millis()).unwrap_or(u64::MAX),
-            Ordering::Relaxed,
-        );
+        let elapsed = milliseconds(elapsed);
+        self.last_seen.elapsed.store(elapsed, Ordering::Relaxed);
     }
 
     /// When the last frame came.

@@ -13,6 +13,9 @@ pub trait Follower: Debug + Send + Sync {
     /// A computer has linked.
     fn linked(&self, computer: &Computer, link: &Link);
 
+    /// A computer has another label, or none.
+    fn relabelled(&self, computer: ComputerKey, label: Option<&str>);
+
     /// A computer is gone; `why` is a sentence's end.
     fn left(&self, computer: ComputerKey, since: SystemTime, why: &str);
 

@@ -99,6 +99,23 @@ impl Registry {
         (computer, older)
     }
 
+    /// Notes that a computer has another label, or none. Returns what is known of it now; none if `link` is no longer
+    /// its link.
+    pub fn relabel(
+        &self,
+        computer: &Computer,
+        link: &Arc<Link>,
+        label: Option<String>,
+    ) -> Option<Arc<Facts>> {
+        // Locked as for each change that followers are told of, so that they learn of all in their order.
+        let _computers = self.lock();
+        let facts = computer.relabelled(link, label)?;
+        for follower in &self.followers {
+            follower.relabelled(computer.key, facts.label.as_deref());
+        }
+        Some(facts)
+    }
+
     /// Enters a computer that another bridge says is gone; one that is linked here stays so.
     pub fn enter_gone(&self, facts: Facts, since: SystemTime, why: String) {
         let mut computers = self.lock();

@@ -340,6 +340,14 @@ impl Session {
                 self.unasked.take()?;
                 self.computer.reported(&report);
             }
+            AgentFrame::Label(label) if new_protocol => {
+                self.unasked.take()?;
+                let registry = &self.shared.registry;
+                if let Some(facts) = registry.relabel(&self.computer, &self.link, label) {
+                    tracing::info!(computer = %self.computer.key, label = ?facts.label, "has another label");
+                    self.facts = facts;
+                }
+            }
             AgentFrame::PartAck { of, n, error } if new_protocol => {
                 self.take_part_ack(&of, n, error).await?
             }

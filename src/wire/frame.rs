@@ -29,6 +29,8 @@ pub enum AgentFrame {
     Response(Response),
     /// A job that the agent still knows, told after a new link (version 2).
     Job(JobReport),
+    /// The computer has another label now, or none (version 2).
+    Label(Option<String>),
     /// A part of a frame (version 2).
     Part {
         /// The frame's name.
@@ -154,6 +156,8 @@ struct Wire<'a> {
     #[serde(default)]
     name: Option<String>,
     #[serde(default)]
+    label: Option<String>,
+    #[serde(default)]
     job: Option<Value>,
     #[serde(default)]
     of: Option<String>,
@@ -206,6 +210,11 @@ pub fn read(message: &str, mode: TextMode) -> Result<AgentFrame, FrameError> {
             let report = wire.job.filter(Value::is_object);
             let report = text::decode_value(report.ok_or_else(|| missing("job"))?, mode);
             AgentFrame::Job(serde_json::from_value(report)?)
+        }
+        "event" if wire.name.as_deref() == Some("label") => {
+            let label = wire.label.as_deref();
+            let label = label.map(|label| text::decode(label, mode).into_owned());
+            AgentFrame::Label(label.and_then(hello::label))
         }
         "part" => AgentFrame::Part {
             of: needed(wire.of, "of")?,
@@ -266,6 +275,29 @@ mod tests {
             TextMode::Plain,
         );
         assert_eq!(odd.error.unwrap().message, "[1]");
+    }
+
+    #[test]
+    fn a_label_is_read_as_that_of_a_hello_is() {
+        for (label, read_as) in [
+            (r#","label":"\u00c3\u00a9""#, Some("é")),
+            (r#","label":"""#, None),
+            (r#","label":null"#, None),
+            ("", None),
+        ] {
+            let event = format!(r#"{{"type":"event","name":"label"{label}}}"#);
+            match read(&event, TextMode::Bytes).unwrap() {
+                AgentFrame::Label(label) => assert_eq!(label.as_deref(), read_as),
+                other => panic!("{other:?}"),
+            }
+        }
+        assert!(
+            read(
+                r#"{"type":"event","name":"label","label":7}"#,
+                TextMode::Bytes
+            )
+            .is_err()
+        );
     }
 
     #[test]

@@ -124,13 +124,9 @@ pub(super) fn read(message: &str) -> Result<Hello, HelloError> {
     {
         return Err(HelloError::Boot);
     }
-    let clip = |text: String| text.chars().take(MAX_LABEL).collect::<String>();
     Ok(Hello {
         computer,
-        label: wire
-            .computer_label
-            .map(clip)
-            .filter(|label| !label.is_empty()),
+        label: wire.computer_label.and_then(label),
         protocol: wire.protocol.unwrap_or(1).clamp(1, PROTOCOL),
         agent: wire.agent.map(|agent| AgentProgram {
             name: clip(agent.name),
@@ -153,6 +149,15 @@ pub(super) fn read(message: &str) -> Result<Hello, HelloError> {
             _ => Vec::new(),
         },
     })
+}
+
+/// A label as it is kept; an empty one is none.
+pub(super) fn label(text: String) -> Option<String> {
+    Some(clip(text)).filter(|label| !label.is_empty())
+}
+
+fn clip(text: String) -> String {
+    text.chars().take(MAX_LABEL).collect()
 }
 
 /// Whether a message that could not be read was meant as a hello.

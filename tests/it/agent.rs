@@ -431,6 +431,75 @@ async fn a_reboot_in_code_is_answered_first() {
 }
 
 #[tokio::test]
+async fn a_new_label_is_known_at_once_and_one_set_by_the_player_soon() {
+    let mut bridge = Bridge::initialized().await;
+    let port = bridge.link_port().await;
+    // A program of the player's that sets a label after the agent had its turn.
+    let beside = format!(
+        "parallel.waitForAny(function() shell.run('mcp-computer ws://{port}') end, function() \
+         os.pullEvent('rename') os.setComputerLabel('by hand') os.pullEvent('unname') os.setComputerLabel(nil) \
+         os.pullEvent('never') end)"
+    );
+    let _computer = start(options(1, "one").with_file("startup.lua", beside), "");
+    bridge.linked(1).await;
+    let error = bridge
+        .lua_error(1, "os.setComputerLabel('n\\195\\169w') error('stop')")
+        .await;
+    assert!(error.contains("on computer 1 (Label: néw): "), "{error}");
+    let listed = bridge.call("list-computers", json!({})).await;
+    assert!(
+        listed.text.starts_with("1 (Label: néw): linked "),
+        "{}",
+        listed.text
+    );
+    for (event, label) in [("rename", json!("by hand")), ("unname", json!(null))] {
+        bridge.lua(1, &format!("os.queueEvent('{event}')")).await;
+        bridge
+            .computer(1, |computer| computer["label"] == label)
+            .await;
+    }
+    // One that changes all the time costs the link nothing.
+    bridge
+        .lua(
+            1,
+            "for i = 1, 600 do os.setComputerLabel('n' .. i) os.queueEvent('x') os.pullEvent('x') end",
+        )
+        .await;
+    bridge
+        .computer(1, |computer| computer["label"] == "n600")
+        .await;
+    let jobs = bridge.call("list-computers", json!({})).await.text;
+    assert!(!jobs.contains("offline"), "{jobs}");
+    bridge.leave().await;
+}
+
+#[tokio::test]
+async fn a_lost_link_is_told_to_the_player_without_the_games_words() {
+    // One sees the connection go. The other has no room in its queue for that event, and finds it closed later.
+    let (mut bridge, seeing) = linked_pair(options(1, "one")).await;
+    let finding = linking(options(2, "two"), bridge.link_port().await);
+    bridge.linked(2).await;
+    let code = "for i = 1, 256 do os.queueEvent('x') end print('full') \
+                local from = os.clock() while os.clock() < from + 3 do end";
+    bridge
+        .start_call("exec-lua", json!({"computerId": 2, "code": code}))
+        .await;
+    until("the queue is full", async || {
+        let jobs = bridge.call("list-jobs", json!({})).await.text;
+        is(jobs.contains("running"), jobs)
+    })
+    .await;
+    bridge.kill().await;
+    for computer in [&seeing, &finding] {
+        shows(
+            computer,
+            "Link lost: the connection broke off. mcp-bridge has ended",
+        )
+        .await;
+    }
+}
+
+#[tokio::test]
 async fn a_script_that_reboots_a_computer_goes_on() {
     let (mut bridge, computer) = linked_pair(options(1, "one")).await;
     let code = "local on = computers.exec({ 1 }, \"print('bye') os.reboot()\")[1]\n\

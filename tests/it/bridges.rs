@@ -437,6 +437,65 @@ async fn a_copy_that_only_probes_never_owns_and_never_disturbs() {
 }
 
 #[tokio::test]
+async fn a_guest_knows_labels_and_when_computers_were_last_heard_from() {
+    let place = Place::new();
+    let mut own = place.bridge().await;
+    let mut guest = place.bridge().await;
+    let mut computer = RawComputer::link_v2(place.address(), 4).await;
+    guest.linked(4).await;
+    for (event, label) in [
+        (json!({"label": "three"}), json!("three")),
+        (json!({}), json!(null)),
+        (json!({"label": "four"}), json!("four")),
+    ] {
+        let mut frame = json!({"type": "event", "name": "label"});
+        frame
+            .as_object_mut()
+            .unwrap()
+            .extend(event.as_object().unwrap().clone());
+        computer.send(&frame).await;
+        for bridge in [&mut own, &mut guest] {
+            bridge
+                .computer(4, |computer| computer["label"] == label)
+                .await;
+        }
+    }
+    // It is heard from well after it linked, and then leaves.
+    let heard = until("it was heard from later", async || {
+        computer.send(&json!({"type": "pong", "n": 1})).await;
+        let seen = own.computer(4, |_| true).await;
+        is(
+            seen["lastSeen"] != seen["linkedSince"],
+            seen["lastSeen"].clone(),
+        )
+        .map(|()| seen)
+    })
+    .await;
+    let mut late = place.bridge().await;
+    let linked = late.linked(4).await;
+    assert_eq!(linked["label"], "four");
+    assert!(
+        linked["lastSeen"].as_str() >= heard["lastSeen"].as_str(),
+        "{linked} {heard}"
+    );
+    drop(computer);
+    let left = own
+        .computer(4, |computer| computer["linked"] == false)
+        .await;
+    let mut later = place.bridge().await;
+    let told = later
+        .computer(4, |computer| computer["linked"] == false)
+        .await;
+    assert_eq!(
+        (&told["lastSeen"], &told["label"]),
+        (&left["lastSeen"], &json!("four"))
+    );
+    for bridge in [guest, late, later, own] {
+        bridge.leave().await;
+    }
+}
+
+#[tokio::test]
 async fn a_guest_too_says_of_a_job_out_of_reach_that_it_is() {
     let place = Place::new();
     let mut own = place.bridge().await;

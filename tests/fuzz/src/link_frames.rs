@@ -62,6 +62,11 @@ fn check_frame(message: &str, read: &AgentFrame, mode: TextMode) {
             let result = result.map(|result| text::decode_value(result.clone(), mode));
             assert_eq!(response.answer.result, result);
         }
+        AgentFrame::Label(label) => {
+            assert_eq!((kind, value["name"].as_str()), ("event", Some("label")));
+            let told = value["label"].as_str().unwrap_or_default();
+            assert_eq!(label.is_none(), told.is_empty());
+        }
         AgentFrame::Accepted { id } => {
             assert_eq!(
                 (kind, value["id"].as_str()),
