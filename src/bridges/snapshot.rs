@@ -84,16 +84,12 @@ impl JobSnapshot {
 
     /// The job, as far as it was told.
     fn into_job(self) -> Arc<Job> {
-        let mut progress = Progress::adopted();
+        let mut progress = Progress::new();
         let bytes = BASE64
             .decode(self.output.unwrap_or_default())
             .unwrap_or_default();
         progress.restore_output(self.from, bytes, self.printed);
-        progress.stage = match self.stage {
-            // Nothing more is heard of a job that was asked by another bridge, so it counts as begun.
-            Stage::Asked => Stage::Running,
-            stage => stage,
-        };
+        progress.stage = self.stage;
         progress.end = self.end.map(Arc::new);
         progress.ended = self.ended;
         Job::restore(self.id, self.code, self.exclusive, self.started, progress)
@@ -152,5 +148,14 @@ mod tests {
                 matches!(progress.end.as_deref(), Some(End::Answered(answer)) if answer.result.is_none())
             );
         });
+    }
+
+    #[test]
+    fn a_job_that_no_computer_has_taken_is_not_told_as_one_that_runs() {
+        let job = Job::new("b7-1".into(), About::listed("print('hi')", false), None);
+        let told = || JobSnapshot::outline(ComputerId(3).into(), &job).into_job();
+        assert_eq!(told().stage(), Stage::Asked);
+        job.accept();
+        assert_eq!(told().stage(), Stage::Running);
     }
 }

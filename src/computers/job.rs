@@ -276,7 +276,8 @@ impl Job {
 }
 
 impl Progress {
-    fn new() -> Self {
+    /// The progress of a request that the computer has not taken yet.
+    pub(crate) fn new() -> Self {
         Self {
             stage: Stage::Asked,
             boot: None,
@@ -284,14 +285,6 @@ impl Progress {
             next_seq: 1,
             end: None,
             ended: None,
-        }
-    }
-
-    /// The progress of a job that another bridge asked for.
-    pub fn adopted() -> Self {
-        Self {
-            stage: Stage::Running,
-            ..Self::new()
         }
     }
 
