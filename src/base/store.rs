@@ -1,6 +1,10 @@
 //! Files of our own in the state folder: written whole or not at all, and readable by their user only.
 
-use std::{fs, io, path::Path};
+use std::{
+    fs::{self, File, TryLockError},
+    io,
+    path::Path,
+};
 
 use serde::{Serialize, de::DeserializeOwned};
 use sha2::{Digest, Sha256};
@@ -41,6 +45,31 @@ pub fn read<T: DeserializeOwned>(path: &Path) -> Option<T> {
     }
 }
 
+/// Locks a file, which is made if it isn't there; none if another process has locked it. The lock ends with what is
+/// returned, and with the process, however that ends.
+///
+/// # Errors
+/// The file can't be made, or where it is files can't be locked.
+pub fn try_lock(path: &Path) -> io::Result<Option<File>> {
+    make_private(path.parent().unwrap_or(Path::new(".")))?;
+    let file = File::options()
+        .write(true)
+        .create(true)
+        .truncate(false)
+        .open(path)?;
+    match file.try_lock() {
+        Ok(()) => Ok(Some(file)),
+        Err(TryLockError::WouldBlock) => Ok(None),
+        Err(TryLockError::Error(error)) => Err(error),
+    }
+}
+
+/// Whether a process holds the lock of this file.
+pub fn is_locked(path: &Path) -> bool {
+    let file = File::open(path);
+    file.is_ok_and(|file| matches!(file.try_lock_shared(), Err(TryLockError::WouldBlock)))
+}
+
 #[cfg(unix)]
 fn make_private(folder: &Path) -> io::Result<()> {
     use std::os::unix::fs::DirBuilderExt;
@@ -70,6 +99,17 @@ mod tests {
         fs::write(&path, "[3").unwrap();
         assert_eq!(read::<Vec<u8>>(&path), None);
         assert_eq!(read::<Vec<u8>>(&folder.path().join("none")), None);
+    }
+
+    #[test]
+    fn a_lock_is_held_until_it_is_dropped() {
+        let folder = tempfile::tempdir().unwrap();
+        let path = folder.path().join("a/b.lock");
+        assert!(!is_locked(&path));
+        let held = try_lock(&path).unwrap().unwrap();
+        assert!(is_locked(&path) && try_lock(&path).unwrap().is_none());
+        drop(held);
+        assert!(!is_locked(&path) && try_lock(&path).unwrap().is_some());
     }
 
     #[cfg(unix)]

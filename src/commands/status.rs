@@ -9,12 +9,12 @@ use super::{
     startup::{self, BAD_SETTINGS},
 };
 use crate::{
-    base::logging,
+    base::{host_and_port::HostPort, logging},
     bridges::{
         carrier,
         one_machine::port_holder::{self, Health, Unknown},
     },
-    settings::{Config, FlagsOf, Folders, LinkConfig},
+    settings::{Config, FlagsOf, Folders},
 };
 
 /// The exit code when no bridge answers.
@@ -55,7 +55,7 @@ impl Status {
         let (words, code) = match &health {
             Ok(health) => (healthy(&address, health), ExitCode::SUCCESS),
             Err(unknown) => (
-                unhealthy(&config, &address, unknown, folders),
+                unhealthy(&place, &address, unknown, folders),
                 ExitCode::from(NO_BRIDGE),
             ),
         };
@@ -96,14 +96,14 @@ fn counted(count: u64, one: &str, many: &str) -> String {
     }
 }
 
-fn unhealthy(config: &LinkConfig, address: &str, unknown: &Unknown, folders: &Folders) -> String {
+fn unhealthy(place: &HostPort, address: &str, unknown: &Unknown, folders: &Folders) -> String {
     match unknown {
         Unknown::Free => format!(
             "Link port {address}: no bridge runs. An MCP client starts one by itself; `mcp-bridge serve` keeps one running \
              without a client."
         ),
         Unknown::Silent => {
-            let owner = port_holder::last_owner(&folders.shared, config.port);
+            let owner = port_holder::named_owner(&folders.shared, place);
             format!("Link port {address}: {}.", carrier::frozen(owner.as_ref()))
         }
         Unknown::Stranger => format!(

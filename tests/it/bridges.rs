@@ -793,6 +793,37 @@ async fn a_stranger_on_the_port_is_named_and_followed_when_it_goes() {
 }
 
 #[tokio::test]
+async fn a_strangers_silence_is_not_blamed_on_a_bridge_that_has_ended() {
+    let place = Place::new();
+    let own = place.bridge().await;
+    let pid = own.pid().to_string();
+    let named = place
+        .state
+        .path()
+        .join(format!("owner-of-port-{}.json", place.port.number()));
+    until("the owner is named", async || {
+        let text = std::fs::read_to_string(&named).unwrap_or_default();
+        is(text.contains(&pid), text)
+    })
+    .await;
+    own.kill().await;
+    // It takes connections, and says nothing.
+    let _stranger = tokio::net::TcpListener::bind(place.address())
+        .await
+        .unwrap();
+    let mut bridge = place.start();
+    bridge.initialize("2025-11-25").await;
+    let told = bridge.call("list-computers", json!({})).await;
+    let (status, _) = status(&place).await;
+    for text in [told.text, status] {
+        assert!(
+            text.contains("a program holds it that does not answer") && !text.contains(&pid),
+            "{text}"
+        );
+    }
+}
+
+#[tokio::test]
 async fn a_bridge_of_another_user_shares_nothing() {
     let place = Place::new();
     let mut own = place.bridge().await;

@@ -8,7 +8,10 @@ mod watchdog;
 use std::{fmt, io, net::SocketAddr, path::PathBuf, sync::Arc, time::SystemTime};
 
 use axum::extract::ws::WebSocket;
-use futures_util::{FutureExt, future::BoxFuture};
+use futures_util::{
+    FutureExt,
+    future::{BoxFuture, OptionFuture, pending},
+};
 use tokio::{net::TcpListener, time::timeout};
 use tokio_tungstenite::{
     client_async_with_config,
@@ -78,17 +81,28 @@ impl Carrier for OneMachine {
                 address,
                 version: env!("CARGO_PKG_VERSION").to_owned(),
             };
-            if let Some(state) = self.state.clone() {
+            let named = self.state.clone().map(|state| {
                 let owner = owner.clone();
-                tokio::task::spawn_blocking(move || {
-                    port_holder::note_owner(&state, owner.address.port(), &owner);
-                });
-            }
+                tokio::task::spawn_blocking(move || port_holder::name_owner(&state, &owner))
+            });
             if let Err(error) = watchdog::start(hung) {
                 tracing::warn!(%error, "no watchdog can be started");
             }
             let serve = self.serve.clone();
-            let serve = move |end: Option<OwnerEnd>| serve(listener, end.map(enter));
+            let serve = move |end: Option<OwnerEnd>| {
+                async move {
+                    let naming = async {
+                        let _name = OptionFuture::from(named).await;
+                        pending::<()>().await;
+                    };
+                    // Named for as long as it serves.
+                    tokio::select! {
+                        () = serve(listener, end.map(enter)) => {}
+                        () = naming => {}
+                    }
+                }
+                .boxed()
+            };
             Ok(Claimed {
                 owner,
                 serve: Box::new(serve),
@@ -130,7 +144,7 @@ impl Carrier for OneMachine {
 
     fn silent(&self) -> NotJoined {
         let state = self.state.as_ref();
-        NotJoined::Silent(state.and_then(|state| port_holder::last_owner(state, self.place.port)))
+        NotJoined::Silent(state.and_then(|state| port_holder::named_owner(state, &self.place)))
     }
 
     fn place(&self) -> String {

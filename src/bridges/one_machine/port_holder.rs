@@ -1,9 +1,11 @@
-//! Who holds the link port, asked from outside: its `/health`, and what its last owner left in the state folder.
+//! Who holds the link port, asked from outside: its `/health`, and what its owner says in the state folder.
 
 use std::{
+    fs::{self, File},
     io,
-    net::SocketAddr,
+    net::{IpAddr, SocketAddr},
     path::{Path, PathBuf},
+    thread,
     time::Duration,
 };
 
@@ -23,6 +25,10 @@ use crate::{
 
 /// How long a holder may take to be reached, and to answer.
 const ANSWER_TIME: Duration = Duration::from_secs(2);
+
+/// How often, and how many times more, an owner tries to write itself down while the one before still ends: 5 s in all.
+const BETWEEN_TRIES: Duration = Duration::from_millis(100);
+const LOCK_TRIES: u32 = 50;
 
 /// The largest answer that is read, in bytes.
 const MOST: usize = 64 * 1024;
@@ -133,19 +139,109 @@ async fn ask(stream: TcpStream, address: SocketAddr) -> Option<Health> {
     (health.name == env!("CARGO_PKG_NAME")).then_some(health)
 }
 
-/// Writes down who holds the port: of an owner that is frozen nothing else can be learned.
-pub fn note_owner(state: &Path, port: u16, owner: &Owner) {
-    let file = owner_file(state, port);
-    if let Err(error) = store::write(&file, owner) {
-        tracing::warn!(file = %file.display(), %error, "the owner of the link port can't be written down");
+/// The owner's name in the state folder: of an owner that is frozen nothing else can be learned. It counts for as long as
+/// this is held, and ends with the process, however that ends.
+#[derive(Debug)]
+pub struct OwnersName {
+    file: PathBuf,
+    _lock: File,
+}
+
+/// Writes down who holds the port, once the owner before has gone; none if that can't be done. Blocks for moments.
+pub fn name_owner(state: &Path, owner: &Owner) -> Option<OwnersName> {
+    match lock_and_write(state, owner) {
+        Ok(name) => Some(name),
+        Err(error) => {
+            tracing::warn!(folder = %state.display(), %error, "the owner of the link port can't be written down");
+            None
+        }
     }
 }
 
-/// Who held the port last, as far as it was written down.
-pub fn last_owner(state: &Path, port: u16) -> Option<Owner> {
-    store::read(&owner_file(state, port))
+fn lock_and_write(state: &Path, owner: &Owner) -> io::Result<OwnersName> {
+    let Names { lock, file } = Names::of(state, owner.address.port());
+    let mut tries = 0..LOCK_TRIES;
+    let lock = loop {
+        if let Some(lock) = store::try_lock(&lock)? {
+            break lock;
+        }
+        // The owner before has left the port, and ends. Or it has the same port at another address.
+        if tries.next().is_none() {
+            return Err(io::ErrorKind::WouldBlock.into());
+        }
+        thread::sleep(BETWEEN_TRIES);
+    };
+    store::write(&file, owner)?;
+    Ok(OwnersName { file, _lock: lock })
 }
 
-fn owner_file(state: &Path, port: u16) -> PathBuf {
-    state.join(format!("owner-of-port-{port}.json"))
+impl Drop for OwnersName {
+    fn drop(&mut self) {
+        // Without the lock it counts no more, whether it is there or not.
+        let _ = fs::remove_file(&self.file);
+    }
+}
+
+/// Who holds the port at this place, if it is a bridge that lives and has written that down.
+pub fn named_owner(state: &Path, place: &HostPort) -> Option<Owner> {
+    let Names { lock, file } = Names::of(state, place.port);
+    let owner: Owner = store::is_locked(&lock).then(|| store::read(&file))??;
+    // The same port of another address may be another program's.
+    let owns = match place.host.parse::<IpAddr>() {
+        Ok(host) if !host.is_unspecified() => {
+            let own = owner.address.ip();
+            own == host || own.is_unspecified()
+        }
+        _ => true,
+    };
+    owns.then_some(owner)
+}
+
+/// The files of a port's owner.
+struct Names {
+    /// Locked by the owner.
+    lock: PathBuf,
+    /// Says who it is.
+    file: PathBuf,
+}
+
+impl Names {
+    fn of(state: &Path, port: u16) -> Self {
+        let name = format!("owner-of-port-{port}");
+        Self {
+            lock: state.join(format!("{name}.lock")),
+            file: state.join(format!("{name}.json")),
+        }
+    }
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    #[test]
+    fn an_owner_is_named_only_as_long_as_it_holds_the_port() {
+        let folder = tempfile::tempdir().unwrap();
+        let place = |host: &str| HostPort {
+            host: host.to_owned(),
+            port: 3001,
+        };
+        let owner = Owner {
+            pid: 4242,
+            since: std::time::SystemTime::UNIX_EPOCH,
+            address: "127.0.0.1:3001".parse().unwrap(),
+            version: "1.0.0".to_owned(),
+        };
+        let named = |host| named_owner(folder.path(), &place(host)).map(|owner| owner.pid);
+        assert_eq!(named("127.0.0.1"), None);
+        let name = name_owner(folder.path(), &owner).unwrap();
+        assert_eq!(named("127.0.0.1"), Some(4242));
+        assert_eq!(named("localhost"), Some(4242));
+        assert_eq!(named("192.168.1.5"), None);
+        drop(name);
+        assert_eq!(named("127.0.0.1"), None);
+        // What an owner leaves behind that was killed, or one up to 1.0.0.
+        store::write(&folder.path().join("owner-of-port-3001.json"), &owner).unwrap();
+        assert_eq!(named("127.0.0.1"), None);
+    }
 }
