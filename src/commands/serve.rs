@@ -1,18 +1,22 @@
 //! `serve`: a bridge that runs on while no client is open, and serves MCP over HTTP.
 
 use std::{
+    convert::Infallible,
+    future::pending,
     io::{self, IsTerminal},
     net::SocketAddr,
     process::ExitCode,
 };
 
 use clap::Args;
+use tokio::sync::watch;
 
 use super::{
     console,
     startup::{self, BadSettings, Bridge},
 };
 use crate::{
+    computers::{Unreachable, reach::Reach},
     mcp::http::{McpPort, OpenError},
     settings::{Config, FlagsOf, Folders, McpConfig},
 };
@@ -65,16 +69,55 @@ impl Serve {
             if self.print_port {
                 console::say(&address.port().to_string());
             }
+            let url = url(address);
+            console::note(&format!(
+                "mcp-bridge {} serves MCP at {url}",
+                env!("CARGO_PKG_VERSION")
+            ));
             if io::stderr().is_terminal() {
-                console::note(&greeting(address, &config, mcp.token.is_some()));
+                console::note(&how_to_add(&url, mcp.token.is_some()));
             }
-            Ok(port.serve(signals.next()).await)
+            tokio::select! {
+                why = port.serve(signals.next()) => Ok(why),
+                never = tell_reach(fleet.reach()) => match never {},
+            }
         })
     }
 }
 
-/// What a person reads who started this by hand.
-fn greeting(address: SocketAddr, config: &Config, token: bool) -> String {
+/// Tells whether computers can link, and where, whenever that changes: only then is it known that they can.
+async fn tell_reach(mut reach: watch::Receiver<Reach>) -> Infallible {
+    let mut told = None;
+    loop {
+        let words = in_words(&reach.borrow_and_update());
+        if words.is_some() && words != told {
+            console::note(words.as_deref().unwrap_or_default());
+            told = words;
+        }
+        if reach.changed().await.is_err() {
+            return pending().await;
+        }
+    }
+}
+
+/// How computers are reached; none while that is not known.
+fn in_words(reach: &Reach) -> Option<String> {
+    match reach {
+        Reach::Unknown => None,
+        Reach::Here { owner, .. } => Some(format!("Computers link to {}.", owner.address)),
+        Reach::Through { owner, .. } => Some(format!(
+            "Computers link to {}, which the mcp-bridge with process id {} holds and shares.",
+            owner.address, owner.pid
+        )),
+        Reach::Blocked(blocked) => {
+            let problem = Unreachable(blocked.clone()).to_string();
+            Some(format!("{}.", problem.trim_end_matches('.')))
+        }
+    }
+}
+
+/// Where MCP is served.
+fn url(address: SocketAddr) -> String {
     let host = if address.ip().is_unspecified() {
         "HOST".to_owned()
     } else {
@@ -83,7 +126,11 @@ fn greeting(address: SocketAddr, config: &Config, token: bool) -> String {
         text.rsplit_once(':')
             .map_or(text.clone(), |(host, _)| host.to_owned())
     };
-    let url = format!("http://{host}:{}/mcp", address.port());
+    format!("http://{host}:{}/mcp", address.port())
+}
+
+/// What a person reads beside that who started this by hand.
+fn how_to_add(url: &str, token: bool) -> String {
     let (option, header) = if token {
         (
             " --header \"Authorization: Bearer TOKEN\"",
@@ -92,18 +139,13 @@ fn greeting(address: SocketAddr, config: &Config, token: bool) -> String {
     } else {
         ("", "")
     };
-    let link = match config.link.port {
-        0 => "any free port".to_owned(),
-        port => format!("port {port}"),
-    };
     format!(
-        "mcp-bridge {version} serves MCP at {url}, and computers link to {link}. To add it to a client:\n\
+        "To add it to a client:\n\
          \n\
          \x20 Claude Code     claude mcp add --transport http computercraft {url}{option}\n\
          \x20 opencode        \"mcp\": {{ \"computercraft\": {{ \"type\": \"remote\", \"url\": \"{url}\"{header} }} }}\n\
          \x20 MCP Inspector   npx @modelcontextprotocol/inspector --transport http --server-url {url}\n\
          \n\
-         Clients that start mcp-bridge themselves share its computers. Press Ctrl+C to end.",
-        version = env!("CARGO_PKG_VERSION"),
+         Clients that start mcp-bridge themselves share its computers. Press Ctrl+C to end."
     )
 }

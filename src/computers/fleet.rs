@@ -113,6 +113,11 @@ impl Fleet {
         self.wanted.notify_one();
     }
 
+    /// How the computers are reached, for whoever wants to know what changes of that.
+    pub fn reach(&self) -> watch::Receiver<Reach> {
+        self.reach.clone()
+    }
+
     /// The link port, and who holds it.
     pub async fn port(&self) -> LinkPort {
         self.look(LinkPort::of).await

@@ -9,6 +9,7 @@ use crate::common::{
     bridge::Bridge,
     computer::Computer,
     pace::in_time,
+    port::Port,
     served::{self, Client, Served, exchange},
     soon,
 };
@@ -314,13 +315,60 @@ async fn a_message_that_is_too_large_is_answered_under_its_id_and_hurts_nobody()
     assert_eq!(listed.text, "No computers connected.");
 }
 
+/// What it says where there is no terminal, when computers link to this port.
+fn says(bridge: &Served, link_port: SocketAddr) -> String {
+    let (version, address) = (env!("CARGO_PKG_VERSION"), bridge.address);
+    format!(
+        "mcp-bridge {version} serves MCP at http://{address}/mcp\nComputers link to {link_port}.\n"
+    )
+}
+
 #[tokio::test]
-async fn on_a_terminal_or_not_it_writes_nothing_but_the_port() {
+async fn without_a_terminal_it_says_where_it_serves_and_where_computers_link() {
     let mut bridge = Served::start().await;
-    bridge.client("2025-11-25").await;
+    let link_port = bridge.link_port().await;
+    bridge.said("Computers link to ").await;
     bridge.child.start_kill().unwrap();
     bridge.ended().await;
-    assert_eq!(bridge.stderr().await, "");
+    let said = bridge.stderr().await;
+    assert_eq!(said, says(&bridge, link_port));
+}
+
+#[tokio::test]
+async fn it_says_what_keeps_computers_from_linking_and_when_they_can() {
+    let port = Port::reserve();
+    let stranger = tokio::net::TcpListener::bind(port.address()).await.unwrap();
+    let (leave, mut left) = tokio::sync::oneshot::channel::<()>();
+    let answering = tokio::spawn(async move {
+        loop {
+            let (mut stream, _) = tokio::select! {
+                accepted = stranger.accept() => accepted.unwrap(),
+                _ = &mut left => return,
+            };
+            let _ = stream.read(&mut [0; 1024]).await;
+            let answer = b"HTTP/1.1 404 Not Found\r\nContent-Length: 0\r\n\r\n";
+            let _ = stream.write_all(answer).await;
+        }
+    });
+    let mut bridge = Served::start_with(|command| {
+        command.env("CC_LINK_PORT", port.number().to_string());
+    })
+    .await;
+    bridge.said("No computer can be reached").await;
+    leave.send(()).unwrap();
+    answering.await.unwrap();
+    bridge.said("Computers link to ").await;
+    bridge.child.start_kill().unwrap();
+    bridge.ended().await;
+    let said = bridge.stderr().await;
+    let address = port.address();
+    let blocked = format!(
+        "/mcp\nNo computer can be reached over the link port {address}: another program, no mcp-bridge, listens there. "
+    );
+    assert!(
+        said.contains(&blocked) && said.ends_with(&format!(".\nComputers link to {address}.\n")),
+        "{said}"
+    );
 }
 
 #[cfg(unix)]
@@ -348,7 +396,9 @@ async fn listener(bridge: &Served) -> (Client, served::Answer) {
 async fn signals_end_it_at_once_whatever_is_under_way() {
     for name in ["INT", "TERM", "HUP"] {
         let mut bridge = Served::start().await;
-        let mut computer = Computer::link_v2(bridge.link_port().await, 4).await;
+        let link_port = bridge.link_port().await;
+        bridge.said("Computers link to ").await;
+        let mut computer = Computer::link_v2(link_port, 4).await;
         let (_client, mut stream) = listener(&bridge).await;
         let mut caller = bridge.client("2025-11-25").await;
         let call = json!({"name": "exec-lua", "arguments": {"code": "forever()"}});
@@ -372,7 +422,8 @@ async fn signals_end_it_at_once_whatever_is_under_way() {
             TcpStream::connect(bridge.address).await.is_err(),
             "the port is still open"
         );
-        assert_eq!(bridge.stderr().await, "");
+        let said = bridge.stderr().await;
+        assert_eq!(said, says(&bridge, link_port));
     }
 }
 

@@ -33,6 +33,8 @@ pub struct Served {
     /// Where it serves MCP.
     pub address: SocketAddr,
     stderr: ChildStderr,
+    /// What came of it so far.
+    said: String,
     /// Holds the configuration and state folders.
     pub folder: TempDir,
 }
@@ -93,6 +95,7 @@ impl Served {
             child,
             address: (Ipv4Addr::LOCALHOST, port.parse().unwrap()).into(),
             stderr,
+            said: String::new(),
             folder,
         }
     }
@@ -142,11 +145,22 @@ impl Served {
 
     /// All of standard error, once the process has ended.
     pub async fn stderr(&mut self) -> String {
-        let mut text = String::new();
+        let mut text = std::mem::take(&mut self.said);
         soon("standard error ends", self.stderr.read_to_string(&mut text))
             .await
             .unwrap();
         text
+    }
+
+    /// Waits until it has said this on standard error.
+    pub async fn said(&mut self, text: &str) {
+        let mut buffer = [0; 1024];
+        while !self.said.contains(text) {
+            let read = soon(text, self.stderr.read(&mut buffer)).await.unwrap();
+            assert!(read > 0, "it ended, and said: {}", self.said);
+            self.said
+                .push_str(&String::from_utf8_lossy(&buffer[..read]));
+        }
     }
 }
 
