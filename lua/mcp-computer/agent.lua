@@ -5,6 +5,7 @@ local courier = require("mcp-computer.courier")
 local describe = require("mcp-computer.describe")
 local identity = require("mcp-computer.identity")
 local incoming = require("mcp-computer.incoming")
+local input = require("mcp-computer.input")
 local jobs = require("mcp-computer.jobs")
 local json = require("mcp-computer.json")
 local legacy = require("mcp-computer.legacy")
@@ -33,12 +34,6 @@ local LOST_TURN_SECONDS = 0.25
 local LABEL_SECONDS = 1
 -- A label that changes all the time is told no more often than this: more frames than anyone asked for end a link.
 local LABEL_TOLD_SECONDS = 0.25
-
--- The player's input: for the player's programs, never for a job.
-local PLAYER_EVENTS = {
-  char = true, file_transfer = true, key = true, key_up = true, mouse_click = true, mouse_drag = true,
-  mouse_move = true, mouse_scroll = true, mouse_up = true, paste = true, terminate = true,
-}
 
 local function pack(...)
   return { n = select("#", ...), ... }
@@ -242,7 +237,9 @@ local function handle(self, event)
     self.turn_due = nil
   elseif name == "http_check" and self.check_url and event[2] == self.check_url then
     checked(self, event[3], event[4])
-  elseif not PLAYER_EVENTS[name] and not self.link:handle(event) then
+  elseif name == input.EVENT then
+    self.jobs:deliver_input(event)
+  elseif not input.is_input(name) and not self.link:handle(event) then
     self.jobs:deliver(event)
   end
 end

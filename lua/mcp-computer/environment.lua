@@ -1,6 +1,7 @@
 --- The globals that a job's code sees: everything the computer has, with its own `print`, and its writes kept apart.
 
 local guard = require("mcp-computer.guard")
+local input = require("mcp-computer.input")
 
 local find, format, gsub = string.find, string.format, string.gsub
 local concat = table.concat
@@ -45,7 +46,7 @@ local function install_printing(env, output, on_much)
   end
 end
 
--- `os.reboot` and `os.shutdown` never return: the answer has to leave before.
+-- `os.reboot` and `os.shutdown` never return: the answer has to leave before. Input that code queues is its own.
 local function install_os(env, on_halt)
   local library = {}
   for name, value in next, globals.os do library[name] = value end
@@ -56,6 +57,7 @@ local function install_os(env, on_halt)
       return halt(...)
     end
   end
+  library.queueEvent = input.queue
   env.os = library
 end
 

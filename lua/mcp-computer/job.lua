@@ -1,14 +1,15 @@
 --- One request that runs user code: a coroutine with its own environment, output, terminal and event filter.
 
+local chunk = require("mcp-computer.chunk")
 local describe = require("mcp-computer.describe")
 local environment = require("mcp-computer.environment")
 local guard = require("mcp-computer.guard")
 local json = require("mcp-computer.json")
 
-local byte, find = string.byte, string.find
+local find = string.find
 local create, resume, running = coroutine.create, coroutine.resume, coroutine.running
 local status, yield = coroutine.status, coroutine.yield
-local error, load, next, pcall, rawequal, select = error, load, next, pcall, rawequal, select
+local error, next, pcall, rawequal, select = error, next, pcall, rawequal, select
 local setmetatable, type, xpcall = setmetatable, type, xpcall
 local unpack = table.unpack or unpack
 local term_current, term_redirect = term.current, term.redirect
@@ -19,9 +20,6 @@ job.__index = job
 
 -- How code is called in its errors: `exec-lua:1: ...`. A handler has a name of its own.
 local CHUNK = "exec-lua"
--- The first byte of compiled Lua, which is not accepted.
-local BINARY_MARK = 27
-
 -- What a job yields to pause: it is resumed without an event. No user code can get hold of it.
 local PAUSE = {}
 -- A job pauses after this long: while its answer is written, and while its code prints without yielding.
@@ -41,24 +39,12 @@ local function pack(...)
   return { n = select("#", ...), ... }
 end
 
--- An expression, or else statements; the statements' error counts. A handler's source is statements.
-local function compile(self, env)
-  local code, name = self.code, self.chunk
-  if byte(code, 1) == BINARY_MARK then return nil, name .. ":1: compiled Lua is not accepted" end
-  local handler = self.setup.handler
-  if not handler or not handler.method then
-    local chunk = load("return " .. code, "=" .. name, "t", env)
-    if chunk then return chunk end
-  end
-  return load(code, "=" .. name, "t", env)
-end
-
 -- What of a handler is called: its source, or a function of the table that it returns.
-local function call_handler(self, chunk)
+local function call_handler(self, code)
   local handler = self.setup.handler
   local arguments = handler.arguments
-  if not handler.method then return chunk(unpack(arguments, 1, arguments.n)) end
-  local exports = chunk()
+  if not handler.method then return code(unpack(arguments, 1, arguments.n)) end
+  local exports = code()
   if type(exports) ~= "table" or type(exports[handler.method]) ~= "function" then
     error(self.chunk .. " must return a table with the function '" .. handler.method .. "'", 0)
   end
@@ -108,10 +94,10 @@ local function give_way(self)
 end
 
 -- Runs the code, and describes what comes of it.
-local function run(self, chunk)
-  local call = chunk
+local function run(self, code)
+  local call = code
   if self.setup.handler then
-    call = function() return call_handler(self, chunk) end
+    call = function() return call_handler(self, code) end
   end
   local results = pack(xpcall(call, function(thrown)
     local trace = guard.traceback(self.chunk)
@@ -134,10 +120,11 @@ end
 -- What the job's coroutine runs: all that takes time, from compiling the code to writing the answer, so that it meets
 -- the same limits as the code.
 local function body(self, env)
-  local chunk, problem = compile(self, env)
+  local handler = self.setup.handler
+  local code, problem = chunk.compile(self.code, self.chunk, env, handler ~= nil and handler.method ~= nil)
   local outcome
-  if chunk then
-    outcome = run(self, chunk)
+  if code then
+    outcome = run(self, code)
   else
     outcome = { ok = false, kind = "syntax", message = describe.error_text(problem) }
   end
@@ -200,7 +187,7 @@ end
 -- @tparam string name
 -- @treturn boolean
 function job:wants(name)
-  return not self.is_answering and (self.filter == nil or self.filter == name)
+  return not self.is_answering and (self.filter == nil or self.filter == name or name == "terminate")
 end
 
 --- Runs the job until it yields or ends, on the terminal it last used.

@@ -2,9 +2,11 @@
 
 local job = require("mcp-computer.job")
 local guard = require("mcp-computer.guard")
+local input = require("mcp-computer.input")
 
 local remove = table.remove
-local setmetatable = setmetatable
+local setmetatable, type = setmetatable, type
+local unpack = table.unpack or unpack
 
 local jobs = {}
 jobs.__index = jobs
@@ -58,18 +60,27 @@ function jobs:start(key, id, code, setup)
   return true
 end
 
+local function put(entry, event)
+  local waiting = entry.last - entry.first + 1
+  -- What a job will wait for is known only once it has seen all that came before.
+  if waiting < INBOX_LIMIT and (waiting > 0 or entry.job:wants(event[1])) then
+    entry.last = entry.last + 1
+    entry.inbox[entry.last] = event
+  end
+end
+
 --- Lets every job have an event of the world.
 -- @tparam table event Packed, with its length in `n`.
 function jobs:deliver(event)
-  for i = 1, #self.order do
-    local entry = self.order[i]
-    local waiting = entry.last - entry.first + 1
-    -- What a job will wait for is known only once it has seen all that came before.
-    if waiting < INBOX_LIMIT and (waiting > 0 or entry.job:wants(event[1])) then
-      entry.last = entry.last + 1
-      entry.inbox[entry.last] = event
-    end
-  end
+  for i = 1, #self.order do put(self.order[i], event) end
+end
+
+--- Lets a job have the input that it has queued itself.
+-- @tparam table event As @{input.EVENT} comes, packed.
+function jobs:deliver_input(event)
+  local entry = self.by_key[event[2]]
+  -- Any program may queue an event of that name.
+  if entry and type(event[3]) == "string" then put(entry, { n = event.n - 2, unpack(event, 3, event.n) }) end
 end
 
 -- Whether a job has something to do.
@@ -80,16 +91,16 @@ end
 -- Lets a job go on after its pause, or gives it the first event of its inbox. Returns whether the game has stopped it:
 -- the agent must yield then.
 local function step(entry)
-  local current = entry.job
-  if current.is_paused then
-    current:resume(nil)
-  else
-    local event = entry.inbox[entry.first]
+  local current, event = entry.job, nil
+  if not current.is_paused then
+    event = entry.inbox[entry.first]
     entry.inbox[entry.first] = nil
     entry.first = entry.first + 1
     if event and not current:wants(event[1]) then return false end
-    current:resume(event or nil)
   end
+  input.enter(entry.key)
+  current:resume(event or nil)
+  input.leave()
   local outcome = current.outcome
   return outcome ~= nil and not outcome.ok and guard.is_abort(outcome.message)
 end

@@ -22,6 +22,7 @@ mod link;
 mod load;
 mod long_jobs;
 mod much_output;
+mod own_events;
 mod papers;
 mod properties;
 mod readme;
