@@ -1,6 +1,7 @@
-//! What belongs to no floor: text for people, tokens, HTTP as both ports speak it, failures of WebSockets, small stores,
-//! the log, JSON Schema, what clients refuse.
+//! What belongs to no floor: text for people, bytes as text, tokens, HTTP as both ports speak it, failures of WebSockets,
+//! small stores, the log, JSON Schema, what clients refuse.
 
+pub mod byte_text;
 pub mod client_rules;
 pub mod host_and_port;
 pub mod http;

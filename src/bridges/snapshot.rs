@@ -55,7 +55,7 @@ impl JobSnapshot {
                 .map(|cursor| progress.bytes_from(cursor))
                 .unwrap_or((progress.printed(), Vec::new()));
             let end = progress.end.as_deref().map(|end| match cursor {
-                Some(_) => end.clone(),
+                Some(_) => end.as_read(),
                 None => end.outline(),
             });
             Self {

@@ -218,7 +218,7 @@ impl Computer {
         };
         // Escapes only make it longer, so what is longer than the limit unescaped needs no escaping.
         let mut unescaped = request
-            .unescaped()
+            .unescaped(link.dialect().text_mode())
             .map_err(|_| Sent::TooLarge { size: 0, limit })?;
         let message = if unescaped.len() > limit {
             None

@@ -4,7 +4,7 @@ use std::fmt;
 
 use serde::{Deserialize, Serialize};
 
-use crate::wire::frame::Answer;
+use crate::wire::{frame::Answer, text};
 
 /// How a job ended.
 #[derive(Debug, Clone, Deserialize, Serialize)]
@@ -57,6 +57,17 @@ impl From<String> for Loss {
 }
 
 impl End {
+    /// The same with a result that people read: whoever is told of another bridge's job shows it.
+    pub fn as_read(&self) -> Self {
+        match self {
+            Self::Answered(answer) => Self::Answered(Answer {
+                result: answer.result.clone().map(text::read_value),
+                error: answer.error.clone(),
+            }),
+            Self::Lost(why) => Self::Lost(why.clone()),
+        }
+    }
+
     /// The same without the result, which may be large.
     pub fn outline(&self) -> Self {
         match self {

@@ -9,9 +9,12 @@ use super::{
     ends::{End, Loss},
     output::{Output, Page},
 };
-use crate::wire::{
-    frame::{Answer, JobReport, OutputPiece},
-    names::{Boot, RequestId},
+use crate::{
+    base::byte_text,
+    wire::{
+        frame::{Answer, JobReport, OutputPiece},
+        names::{Boot, RequestId},
+    },
 };
 
 /// How much of a job's code is shown in lists, in characters.
@@ -249,7 +252,8 @@ impl Job {
                 .and_then(|result| result.as_object_mut())
                 && let Some(printed) = result.shift_remove("output")
             {
-                output.push(printed.as_str().unwrap_or_default().as_bytes().to_vec());
+                let printed = byte_text::to_bytes(printed.as_str().unwrap_or_default());
+                output.push(printed.into_owned());
             }
             // What another bridge took in, and what was acknowledged but is not here.
             output.lose(printed.unwrap_or(0).saturating_sub(output.end()));
@@ -321,6 +325,11 @@ impl Progress {
     /// What was printed from `cursor` on, at most `most` bytes of it.
     pub fn read(&self, cursor: u64, most: usize) -> Page {
         self.output.read(cursor, most)
+    }
+
+    /// As [`Output::exact`].
+    pub fn exact_output(&self) -> String {
+        self.output.exact()
     }
 
     /// How many bytes were printed so far.

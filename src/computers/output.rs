@@ -2,7 +2,7 @@
 
 use std::collections::VecDeque;
 
-use crate::wire::text;
+use crate::{base::byte_text, wire::text};
 
 /// How much of one job's output is kept: 1 MiB.
 pub const KEPT: usize = 1024 * 1024;
@@ -185,6 +185,32 @@ impl Output {
         page
     }
 
+    /// All that is kept, each byte as it was printed (see `base::byte_text`); where some were lost it says how many.
+    pub fn exact(&self) -> String {
+        let mut page = Page {
+            text: String::new(),
+            next: 0,
+            lost: 0,
+            more: false,
+        };
+        if self.start > 0 {
+            page.lose(self.start);
+        }
+        let mut bytes = Vec::new();
+        for piece in &self.pieces {
+            match piece {
+                Piece::Text(text) => bytes.extend_from_slice(text),
+                Piece::Lost(lost) => {
+                    page.text
+                        .push_str(&byte_text::from_bytes(std::mem::take(&mut bytes)));
+                    page.lose(*lost);
+                }
+            }
+        }
+        page.text.push_str(&byte_text::from_bytes(bytes));
+        page.text
+    }
+
     /// Drops the oldest bytes that are over the bound; the start moves with them, which tells of the loss.
     fn evict(&mut self) {
         while self.kept > KEPT {
@@ -302,6 +328,20 @@ mod tests {
         assert_eq!(
             output.read(10, 100).text,
             "[3 bytes of output were lost here]\nafter"
+        );
+    }
+
+    #[test]
+    fn a_program_gets_each_byte_that_is_kept() {
+        let mut output = Output::default();
+        output.push(b"\xc3".to_vec());
+        output.push(b"\xa9\xff\xc3".to_vec());
+        assert_eq!(&*byte_text::to_bytes(&output.exact()), b"\xc3\xa9\xff\xc3");
+        output.lose(7);
+        output.push(b"\xa9".to_vec());
+        assert_eq!(
+            &*byte_text::to_bytes(&output.exact()),
+            b"\xc3\xa9\xff\xc3\n[7 bytes of output were lost here]\n\xa9"
         );
     }
 

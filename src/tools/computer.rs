@@ -29,7 +29,7 @@ use crate::{
 /// What Lua on a computer came to.
 #[derive(Debug)]
 pub struct Ran {
-    /// What it printed.
+    /// What it printed, byte by byte (see `base::byte_text`), as are the strings in its values.
     pub output: String,
     /// What it returned, or what went wrong.
     pub end: Result<Vec<Value>, RunError>,
@@ -294,7 +294,7 @@ async fn run_request(
 /// What came of a job that has ended.
 fn ended(computer: &Computer, job: &Job, read: impl Fn(&Value) -> Option<Vec<Value>>) -> Asked {
     job.look(|progress| {
-        let output = progress.read(0, usize::MAX).text;
+        let output = progress.exact_output();
         let end = progress.end.as_deref();
         let refusal = match end {
             Some(End::Answered(Answer {

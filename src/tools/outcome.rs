@@ -4,7 +4,10 @@ use serde_json::Value;
 use thiserror::Error;
 
 use super::wording::name_of;
-use crate::computers::{AgentError, Answer, Computer, End, ErrorKind, Progress};
+use crate::{
+    computers::{AgentError, Answer, Computer, End, ErrorKind, Progress},
+    wire::text,
+};
 
 /// How a job failed, with what it printed before: what the model has to act on.
 #[derive(Debug, Error)]
@@ -109,12 +112,12 @@ fn show(descriptor: &Value) -> String {
     let text_at = |key: &str| descriptor.get(key).and_then(Value::as_str);
     match (text_at("type"), descriptor.get("value")) {
         (Some("nil"), _) => "nil".to_owned(),
-        (Some("string"), Some(Value::String(text))) => quote(text),
+        (Some("string"), Some(Value::String(bytes))) => quote(&text::read(bytes)),
         (Some("number"), Some(Value::Number(number))) => show_number(number),
         (Some(_), Some(Value::Bool(truth))) => truth.to_string(),
         _ => match text_at("repr") {
-            Some(repr) => repr.to_owned(),
-            None => descriptor.to_string(),
+            Some(repr) => text::read(repr).into_owned(),
+            None => text::read(&descriptor.to_string()).into_owned(),
         },
     }
 }

@@ -5,6 +5,8 @@ use std::fmt::Write as _;
 use mlua::{Lua, LuaOptions, StdLib, chunk::ChunkMode};
 use serde_json::Value;
 
+use crate::base::byte_text;
+
 /// What goes with a handler to an agent that keeps none.
 const CHUNK: &str = include_str!("../../lua/handler-chunk.lua");
 
@@ -26,15 +28,18 @@ pub struct Piece<'a> {
 }
 
 /// A piece of Lua as one chunk that returns a string. Its lines keep their numbers.
+///
+/// Strings are bytes (see [`byte_text`]), which stand in the chunk as escapes of Lua.
 pub fn chunk_of(piece: Piece<'_>) -> String {
     // An expression, or else statements, as exec-lua takes them.
     let is_expression = piece.method.is_none() && compiles(&format!("return {}", piece.source));
-    let mut chunk = String::from("local function handler(...) ");
-    if is_expression {
-        chunk.push_str("return ");
-    }
-    chunk.push_str(piece.source);
-    chunk.push_str("\nend\nlocal deliver = (function()\n");
+    let keyword = if is_expression { "return " } else { "" };
+    let mut chunk = if byte_text::holds_bytes(piece.source) {
+        loaded(&format!("{keyword}{}", piece.source))
+    } else {
+        format!("local function handler(...) {keyword}{}\nend", piece.source)
+    };
+    chunk.push_str("\nlocal deliver = (function()\n");
     chunk.push_str(CHUNK);
     chunk.push_str("\nend)()\nreturn deliver(handler, ");
     match piece.method {
@@ -49,10 +54,20 @@ pub fn chunk_of(piece: Piece<'_>) -> String {
     chunk
 }
 
+/// Source that no text can hold, as a function `handler`: Lua reads it from a literal.
+fn loaded(source: &str) -> String {
+    let mut chunk = String::from("local handler, problem = load(");
+    lua_string(&mut chunk, source);
+    chunk.push_str(
+        ", \"=exec-lua\", \"t\", _ENV or getfenv())\nif not handler then error(problem, 0) end",
+    );
+    chunk
+}
+
 /// Whether this is Lua.
 fn compiles(source: &str) -> bool {
     Lua::new_with(StdLib::NONE, LuaOptions::new()).is_ok_and(|lua| {
-        lua.load(source)
+        lua.load(byte_text::to_bytes(source).as_ref())
             .set_mode(ChunkMode::Text)
             .into_function()
             .is_ok()
@@ -90,7 +105,7 @@ fn lua_literal(out: &mut String, value: &Value) {
 
 fn lua_string(out: &mut String, text: &str) {
     out.push('"');
-    for byte in text.bytes() {
+    for byte in byte_text::to_bytes(text).iter().copied() {
         match byte {
             b'"' | b'\\' => {
                 out.push('\\');

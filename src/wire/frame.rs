@@ -122,7 +122,7 @@ pub struct JobReport {
 /// What came of a request.
 #[derive(Debug, Clone, Deserialize, Serialize)]
 pub struct Answer {
-    /// The result; beside an error it may carry the output so far.
+    /// The result; beside an error it may carry the output so far. Its strings are bytes (see `base::byte_text`).
     pub result: Option<Value>,
     /// What went wrong, if anything did.
     pub error: Option<AgentError>,
@@ -199,7 +199,7 @@ pub fn read(message: &str, mode: TextMode) -> Result<AgentFrame, FrameError> {
             let ok = wire.ok.ok_or_else(|| missing("ok"))?;
             let result = wire.result.map(|result| text::decode_value(result, mode));
             let error = (!ok)
-                .then(|| AgentError::read(wire.error.map(|error| text::decode_value(error, mode))));
+                .then(|| AgentError::read(wire.error.map(|error| read_by_people(error, mode))));
             AgentFrame::Response(Response {
                 id,
                 answer: Answer { result, error },
@@ -208,7 +208,7 @@ pub fn read(message: &str, mode: TextMode) -> Result<AgentFrame, FrameError> {
         }
         "event" if wire.name.as_deref() == Some("job") => {
             let report = wire.job.filter(Value::is_object);
-            let report = text::decode_value(report.ok_or_else(|| missing("job"))?, mode);
+            let report = read_by_people(report.ok_or_else(|| missing("job"))?, mode);
             AgentFrame::Job(serde_json::from_value(report)?)
         }
         "event" if wire.name.as_deref() == Some("label") => {
@@ -235,6 +235,11 @@ pub fn read(message: &str, mode: TextMode) -> Result<AgentFrame, FrameError> {
         "pong" => AgentFrame::Pong,
         other => AgentFrame::Unknown(other.to_owned()),
     })
+}
+
+/// What nobody but people reads: words, and the beginning of code.
+fn read_by_people(value: Value, mode: TextMode) -> Value {
+    text::read_value(text::decode_value(value, mode))
 }
 
 fn part_number(n: Option<u64>) -> Option<usize> {

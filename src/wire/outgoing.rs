@@ -123,13 +123,16 @@ impl<'a> Request<'a> {
         text::encode(self, mode)
     }
 
-    /// As a frame to send in parts, where strings may hold bytes over 127 as they are.
+    /// As a frame to send in parts, where strings may hold bytes over 127 as they are; or how long it would be as such
+    /// for an agent of version 1, which takes none.
     ///
     /// # Errors
     /// `params` is no JSON.
-    pub fn unescaped(&self) -> serde_json::Result<String> {
-        // A byte string of UTF-8 text is its UTF-8.
-        serde_json::to_string(self)
+    pub fn unescaped(&self, mode: TextMode) -> serde_json::Result<String> {
+        match mode {
+            TextMode::Plain => serde_json::to_string(self),
+            TextMode::Bytes => text::encode_in_parts(self),
+        }
     }
 }
 

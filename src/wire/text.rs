@@ -8,6 +8,8 @@ use serde_json::{
     ser::{CharEscape, Formatter},
 };
 
+use crate::base::byte_text;
+
 /// How strings stand in the JSON of a link, agreed in the handshake.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
 pub enum TextMode {
@@ -25,16 +27,48 @@ pub enum TextMode {
 /// # Errors
 /// `value` can't be JSON (a map whose keys are not strings).
 pub fn encode(value: &impl Serialize, mode: TextMode) -> serde_json::Result<String> {
+    write(value, AsciiFormatter(mode))
+}
+
+/// `value` as JSON for a frame in parts of a link in byte mode: text over 127 stands there as it is.
+///
+/// # Errors
+/// `value` can't be JSON.
+pub fn encode_in_parts(value: &impl Serialize) -> serde_json::Result<String> {
+    write(value, InPartsFormatter)
+}
+
+fn write(value: &impl Serialize, formatter: impl Formatter) -> serde_json::Result<String> {
     let mut json = Vec::with_capacity(256);
     value.serialize(&mut serde_json::Serializer::with_formatter(
-        &mut json,
-        AsciiFormatter(mode),
+        &mut json, formatter,
     ))?;
     String::from_utf8(json).map_err(|error| serde_json::Error::io(io::Error::other(error)))
 }
 
 /// Escapes everything outside ASCII; in byte mode, byte by byte.
 struct AsciiFormatter(TextMode);
+
+/// Escapes each byte that is no part of UTF-8, and nothing else that needs no escape.
+struct InPartsFormatter;
+
+impl Formatter for InPartsFormatter {
+    fn write_string_fragment<W: ?Sized + io::Write>(
+        &mut self,
+        writer: &mut W,
+        fragment: &str,
+    ) -> io::Result<()> {
+        if !byte_text::holds_bytes(fragment) {
+            return writer.write_all(fragment.as_bytes());
+        }
+        fragment
+            .chars()
+            .try_for_each(|c| match byte_text::byte_of(c) {
+                Some(byte) => write!(writer, "\\u{byte:04x}"),
+                None => write!(writer, "{c}"),
+            })
+    }
+}
 
 impl Formatter for AsciiFormatter {
     fn write_string_fragment<W: ?Sized + io::Write>(
@@ -49,8 +83,8 @@ impl Formatter for AsciiFormatter {
             let end = other.find(|c: char| c.is_ascii()).unwrap_or(other.len());
             let (other, after) = other.split_at(end);
             match self.0 {
-                TextMode::Bytes => other
-                    .bytes()
+                TextMode::Bytes => byte_text::to_bytes(other)
+                    .iter()
                     .try_for_each(|byte| write!(writer, "\\u{byte:04x}"))?,
                 TextMode::Plain => other
                     .encode_utf16()
@@ -70,20 +104,31 @@ impl Formatter for AsciiFormatter {
     }
 }
 
-/// The text that a JSON string of an agent stands for.
+/// What a JSON string of an agent stands for: its bytes, as [`byte_text`] has them.
 ///
-/// In byte mode the bytes are read as UTF-8 if they are valid UTF-8, else by the game's character set. A string
-/// with a character over U+00FF is no byte string: it is taken as it is.
+/// A string with a character over U+00FF is no byte string: it is taken as it is.
 pub fn decode(text: &str, mode: TextMode) -> Cow<'_, str> {
     if mode == TextMode::Plain || text.is_ascii() {
         return Cow::Borrowed(text);
     }
     match wire_bytes(text) {
-        Some(bytes) => {
-            Cow::Owned(String::from_utf8(bytes).unwrap_or_else(|error| from_game(error.as_bytes())))
-        }
+        Some(bytes) => Cow::Owned(byte_text::from_bytes(bytes)),
         None => Cow::Borrowed(text),
     }
+}
+
+/// A string as a person reads it: as UTF-8 if it is valid UTF-8, else by the game's character set.
+pub fn read(text: &str) -> Cow<'_, str> {
+    if !byte_text::holds_bytes(text) {
+        return Cow::Borrowed(text);
+    }
+    let bytes = byte_text::to_bytes(text).into_owned();
+    Cow::Owned(String::from_utf8(bytes).unwrap_or_else(|error| from_game(error.as_bytes())))
+}
+
+/// [`read`], for every string inside `value`, keys too.
+pub fn read_value(value: Value) -> Value {
+    in_strings(value, &|text| read(text).into_owned())
 }
 
 /// The bytes that a JSON string of an agent stands for.
@@ -118,15 +163,19 @@ pub fn decode_value(value: Value, mode: TextMode) -> Value {
     if mode == TextMode::Plain {
         return value;
     }
+    in_strings(value, &|text| decode(text, mode).into_owned())
+}
+
+fn in_strings(value: Value, change: &impl Fn(&str) -> String) -> Value {
     match value {
-        Value::String(text) => Value::String(decode(&text, mode).into_owned()),
+        Value::String(text) => Value::String(change(&text)),
         Value::Array(items) => items
             .into_iter()
-            .map(|item| decode_value(item, mode))
+            .map(|item| in_strings(item, change))
             .collect(),
         Value::Object(fields) => fields
             .into_iter()
-            .map(|(key, item)| (decode(&key, mode).into_owned(), decode_value(item, mode)))
+            .map(|(key, item)| (change(&key), in_strings(item, change)))
             .collect(),
         other => other,
     }
@@ -191,11 +240,26 @@ mod tests {
     #[test]
     fn every_byte_is_read_in_byte_mode() {
         let all: String = (0..=255u8).map(char::from).collect();
-        let read = decode(&all, TextMode::Bytes).into_owned();
+        let decoded = decode(&all, TextMode::Bytes);
+        assert!(byte_text::to_bytes(&decoded).iter().copied().eq(0..=255));
+        let read = read(&decoded);
         assert_eq!(read.chars().count(), 256);
         assert!(
             read.contains("☺☻♥") && read.contains("▒ 🬀🬁") && read.ends_with("ýþÿ"),
             "{read}"
+        );
+    }
+
+    #[test]
+    fn bytes_are_bytes_in_messages_and_in_parts() {
+        let value = json!({ byte_text::from_bytes(b"\xff".to_vec()): byte_text::from_bytes(b"\xc3\xa9\xc3\0".to_vec()) });
+        assert_eq!(
+            encode(&value, TextMode::Bytes).unwrap(),
+            r#"{"\u00ff":"\u00c3\u00a9\u00c3\u0000"}"#
+        );
+        assert_eq!(
+            encode_in_parts(&value).unwrap(),
+            r#"{"\u00ff":"é\u00c3\u0000"}"#
         );
     }
 

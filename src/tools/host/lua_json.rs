@@ -1,9 +1,13 @@
 //! Lua values as JSON and back. Nothing here calls back into Lua, so no metamethod can interfere.
+//!
+//! Lua's strings are bytes, and so are those of the JSON: see [`byte_text`].
 
 use std::fmt::Write as _;
 
 use mlua::{Lua, Table, Value as LuaValue};
 use serde_json::Value;
+
+use crate::base::byte_text;
 
 /// Deeper values are refused.
 const MAX_DEPTH: usize = 64;
@@ -76,7 +80,7 @@ pub fn to_lua(lua: &Lua, value: &Value) -> mlua::Result<LuaValue> {
         Value::Null => LuaValue::Table(null(lua)?),
         Value::Bool(truth) => LuaValue::Boolean(*truth),
         Value::Number(number) => LuaValue::Number(number.as_f64().unwrap_or(f64::NAN)),
-        Value::String(text) => LuaValue::String(lua.create_string(text)?),
+        Value::String(text) => LuaValue::String(lua.create_string(byte_text::to_bytes(text))?),
         Value::Array(items) => {
             let table = lua.create_table_with_capacity(items.len(), 0)?;
             for (index, item) in items.iter().enumerate() {
@@ -89,7 +93,8 @@ pub fn to_lua(lua: &Lua, value: &Value) -> mlua::Result<LuaValue> {
             let table = lua.create_table_with_capacity(0, fields.len())?;
             for (name, field) in fields {
                 if !field.is_null() {
-                    table.raw_set(name.as_str(), to_lua(lua, field)?)?;
+                    let name = lua.create_string(byte_text::to_bytes(name))?;
+                    table.raw_set(name, to_lua(lua, field)?)?;
                 }
             }
             LuaValue::Table(table)
@@ -100,7 +105,7 @@ pub fn to_lua(lua: &Lua, value: &Value) -> mlua::Result<LuaValue> {
 /// A Lua value as JSON text of at most `limit` bytes.
 ///
 /// A table is an array if it is marked as one or holds exactly the keys 1 to n, else an object with its keys in order.
-/// What JSON can't hold (functions, NaN, infinities) is `null`; bytes that are no UTF-8 become U+FFFD.
+/// What JSON can't hold (functions, NaN, infinities) is `null`.
 ///
 /// # Errors
 /// See [`NoJson`].
@@ -155,7 +160,7 @@ impl Writer {
         if self.text.len() + bytes.len() > self.limit {
             return Err(NoJson::TooLarge(self.limit));
         }
-        let text = String::from_utf8_lossy(bytes);
+        let text = byte_text::of(bytes);
         let start = self.text.len();
         self.text.push('"');
         for c in text.chars() {
@@ -196,7 +201,7 @@ impl Writer {
             }
             return self.push("]");
         }
-        let mut fields: Vec<(String, LuaValue)> = table
+        let mut fields: Vec<(Vec<u8>, LuaValue)> = table
             .pairs::<LuaValue, LuaValue>()
             .filter_map(Result::ok)
             .filter_map(|(key, value)| Some((key_text(&key)?, value)))
@@ -207,7 +212,7 @@ impl Writer {
             if index > 0 {
                 self.push(",")?;
             }
-            self.string(name.as_bytes())?;
+            self.string(name)?;
             self.push(":")?;
             self.value(value, depth)?;
         }
@@ -228,14 +233,15 @@ fn is_sequence(table: &Table, length: usize) -> bool {
 }
 
 /// A key's name in JSON; none if it has none, and its field is left out.
-fn key_text(key: &LuaValue) -> Option<String> {
-    match key {
-        LuaValue::String(text) => Some(text.to_string_lossy()),
-        LuaValue::Integer(number) => Some(number.to_string()),
-        LuaValue::Number(number) => Some(number_text(*number)),
-        LuaValue::Boolean(truth) => Some(truth.to_string()),
-        _ => None,
-    }
+fn key_text(key: &LuaValue) -> Option<Vec<u8>> {
+    let name = match key {
+        LuaValue::String(bytes) => return Some(bytes.as_bytes().to_vec()),
+        LuaValue::Integer(number) => number.to_string(),
+        LuaValue::Number(number) => number_text(*number),
+        LuaValue::Boolean(truth) => truth.to_string(),
+        _ => return None,
+    };
+    Some(name.into_bytes())
 }
 
 /// A number as JSON: whole ones without a fraction, and none for what is no number.
@@ -271,7 +277,7 @@ mod tests {
             ("1e300", "1e+300"),
             ("0/0", "null"),
             ("'a\"\\n\\1'", "\"a\\\"\\n\\u0001\""),
-            ("'\\255'", "\"\u{fffd}\""),
+            ("'\\255'", "\"\u{10feff}\""),
             ("{}", "{}"),
             ("{1, 2, {}}", "[1,2,{}]"),
             ("{b = 1, a = {true}}", "{\"a\":[true],\"b\":1}"),
@@ -298,7 +304,7 @@ mod tests {
     fn json_comes_back_as_it_went() {
         let lua = Lua::new();
         install(&lua).unwrap();
-        let text = r#"{"a":[],"b":{},"c":[1,null,"x"],"d":true,"e":-1.5}"#;
+        let text = "{\"a\":[],\"b\":{},\"c\":[1,null,\"x\"],\"d\":true,\"e\":-1.5,\"\u{10fe80}\":\"é\u{10fec3}\"}";
         let value = to_lua(&lua, &serde_json::from_str(text).unwrap()).unwrap();
         assert_eq!(to_json(&lua, &value, 1000).as_deref(), Ok(text));
     }

@@ -1,6 +1,9 @@
 //! How a Lua string travels in JSON.
 
-use mcp_bridge::wire::text::{self, TextMode, decode, decode_value, encode};
+use mcp_bridge::{
+    base::byte_text,
+    wire::text::{self, TextMode, decode, decode_value, encode, encode_in_parts},
+};
 use proptest::prelude::*;
 use serde_json::Value;
 
@@ -18,6 +21,8 @@ pub fn any_text() -> impl Strategy<Value = String> {
         1 => proptest::char::range('\u{2000}', '\u{206f}'),
         1 => any::<char>(),
     ];
+    // Those that stand for bytes are no text.
+    let character = character.prop_filter("text", |c| byte_text::byte_of(*c).is_none());
     proptest::collection::vec(character, 0..40).prop_map(String::from_iter)
 }
 
@@ -53,7 +58,9 @@ proptest! {
         bytes in proptest::collection::vec(any::<u8>(), 0..64),
     ) {
         let wire: String = bytes.iter().copied().map(char::from).collect();
-        let read = decode(&wire, TextMode::Bytes).into_owned();
+        let decoded = decode(&wire, TextMode::Bytes);
+        prop_assert_eq!(byte_text::to_bytes(&decoded).into_owned(), bytes.clone());
+        let read = text::read(&decoded).into_owned();
         match String::from_utf8(bytes.clone()) {
             Ok(text) => prop_assert_eq!(read, text),
             Err(_) => {
@@ -61,6 +68,20 @@ proptest! {
                 prop_assert_eq!(read, text::from_game(&bytes));
             }
         }
+    }
+
+    #[test]
+    fn any_bytes_survive_as_text_and_on_the_wire_whole_and_in_parts(
+        bytes in proptest::collection::vec(any::<u8>(), 0..64),
+    ) {
+        let text = byte_text::from_bytes(bytes.clone());
+        prop_assert_eq!(byte_text::to_bytes(&text).into_owned(), bytes.clone());
+        let wire: String = serde_json::from_str(&encode(&text, TextMode::Bytes).unwrap()).unwrap();
+        prop_assert!(wire.chars().map(u32::from).eq(bytes.iter().copied().map(u32::from)));
+        // In parts UTF-8 stands as it is, as one code point for each byte once it is cut.
+        let parts: String = encode_in_parts(&text).unwrap().bytes().map(char::from).collect();
+        let wire: String = serde_json::from_str(&parts).unwrap();
+        prop_assert!(wire.chars().map(u32::from).eq(bytes.iter().copied().map(u32::from)));
     }
 
     #[test]
