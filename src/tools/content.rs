@@ -1,12 +1,14 @@
 //! What a handler returned, as MCP has it: content blocks, prompt messages, resource contents.
 
+use base64::{Engine, engine::general_purpose::STANDARD as BASE64};
 use rmcp::model::{
     CallToolResult, ContentBlock, GetPromptResult, PromptMessage, ResourceContents, Role,
 };
 use serde_json::{Value, json};
 use thiserror::Error;
 
-use super::failure;
+use super::{failure, legible};
+use crate::base::byte_text;
 
 /// What is wrong with what a handler returned, for whoever wrote it.
 #[derive(Debug, Error)]
@@ -206,7 +208,8 @@ pub fn prompt_message(mut message: Value, number: usize) -> Result<PromptMessage
     ))
 }
 
-/// A resource's contents: a text, a table with `text` or `blob`, or a table with `contents`, a list of such tables.
+/// A resource's contents: a text, a table with `text` or `blob`, or a table with `contents`, a list of such tables. A
+/// text that is no UTF-8 is handed on as a blob.
 ///
 /// # Errors
 /// What is wrong with what was returned.
@@ -241,6 +244,14 @@ fn one_content(
         Value::Object(fields) => Value::Object(fields),
         other => json!({ "text": shown(&other) }),
     };
+    let is_blob = |text: &&str| legible::holds_bytes(text);
+    if let Some(bytes) = fields.get("text").and_then(Value::as_str).filter(is_blob) {
+        fields["blob"] = json!(BASE64.encode(byte_text::to_bytes(bytes)));
+        if let Value::Object(fields) = &mut fields {
+            fields.shift_remove("text");
+        }
+    }
+    let mut fields = legible::value(fields);
     if fields.get("uri").is_none() {
         fields["uri"] = json!(uri);
     }
@@ -323,6 +334,16 @@ mod tests {
         assert!(
             wrong["isError"] == true && said.contains("content[2] of type \"image\""),
             "{said}"
+        );
+    }
+
+    #[test]
+    fn a_resource_that_is_no_text_is_a_blob() {
+        let bytes = Value::from(byte_text::from_bytes(b"\xff\0a".to_vec()));
+        let contents = resource_contents(vec![bytes], "test://a", None).unwrap();
+        assert_eq!(
+            json!(contents),
+            json!([{"uri": "test://a", "blob": "/wBh"}])
         );
     }
 

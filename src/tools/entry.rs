@@ -14,7 +14,7 @@ use super::{
     Context, Tool,
     arguments::{self, ArgumentError},
     content::{self, tool_result},
-    failure,
+    failure, legible,
     manifest::{RunsOn, ToolSpec},
     result::{ToolFailed, value_of},
     validation::{self, SchemaError, Unfit, Validator},
@@ -44,7 +44,7 @@ enum UnfitArguments {
 pub enum Handled {
     /// A result as clients get it.
     Result(CallToolResult),
-    /// The values that Lua returned.
+    /// The values that Lua returned. Their strings are bytes: see `base::byte_text`.
     Values(Vec<Value>),
     /// It did not come to its end; why.
     Failed(String),
@@ -165,9 +165,12 @@ impl Tool for EntryTool {
                 Handled::Result(result) => result,
                 Handled::Values(values) => {
                     let wants_structured = self.spec.definition.output_schema.is_some();
-                    self.kept_promise(tool_result(values, wants_structured))
+                    let holds_bytes = values.iter().any(legible::any_holds_bytes);
+                    let values = values.into_iter().map(legible::value).collect();
+                    let result = self.kept_promise(tool_result(values, wants_structured));
+                    legible::noted(result, holds_bytes)
                 }
-                Handled::Failed(problem) => failure(problem),
+                Handled::Failed(problem) => failure(legible::told(&problem)),
             }
         }
         .boxed()

@@ -11,10 +11,11 @@ use super::{
     choosing::choose,
     computer::Couriers,
     entry::{Handled, Handler},
-    host::{Code, HostHandler, Rights, values_of},
+    host::{Code, HostHandler, Rights},
+    legible,
     plain_chunk::Piece,
 };
-use crate::computers::ComputerKey;
+use crate::{computers::ComputerKey, wire::text};
 
 /// How much of what a handler printed is logged, in characters.
 const PRINTED: usize = 2000;
@@ -40,14 +41,10 @@ impl Handler for OnHost {
                 arguments,
                 self.time,
             );
-            match run.await {
-                Ok(done) => {
-                    log_printed(&self.code, &done.printed);
-                    match values_of(done) {
-                        Ok(values) => Handled::Values(values),
-                        Err(thrown) => Handled::Failed(thrown.to_string()),
-                    }
-                }
+            let ended = run.await;
+            log_printed(&self.code, &ended.printed);
+            match ended.end {
+                Ok(values) => Handled::Values(values),
                 Err(problem) => Handled::Failed(problem.to_string()),
             }
         }
@@ -58,7 +55,7 @@ impl Handler for OnHost {
 /// What a handler prints is for who writes it, so it goes to the log.
 fn log_printed(code: &Code, printed: &str) {
     if !printed.is_empty() {
-        let printed: String = printed.chars().take(PRINTED).collect();
+        let printed: String = legible::text(printed).chars().take(PRINTED).collect();
         let printed = crate::base::text::one_line(&printed);
         tracing::info!(handler = code.chunk, "printed: {printed}");
     }
@@ -116,7 +113,7 @@ impl Handler for OnComputer {
                 Err(problem) if ran.output.is_empty() => Handled::Failed(problem.to_string()),
                 Err(problem) => Handled::Failed(format!(
                     "{problem}\n\nOutput before the error:\n{}",
-                    ran.output
+                    text::read(&ran.output)
                 )),
             }
         }

@@ -19,6 +19,7 @@ mod handlers;
 mod hints;
 pub mod host;
 pub mod kit;
+mod legible;
 pub mod lint;
 mod listener;
 pub mod manifest;

@@ -13,7 +13,8 @@ use thiserror::Error;
 use super::{
     client::Client,
     content::{self, ContentError, shown},
-    host::{CallError, Code, HostHandler, Rights, Thrown, values_of},
+    host::{Code, HostHandler, NotWell, Rights},
+    legible,
     manifest::{Message, PromptSpec},
     tool::{Context, Others},
 };
@@ -74,9 +75,7 @@ pub fn unknown(name: &str) -> ErrorData {
 #[derive(Debug, Error)]
 enum PromptError {
     #[error(transparent)]
-    NotEnded(#[from] CallError),
-    #[error(transparent)]
-    Failed(#[from] Thrown),
+    Failed(#[from] NotWell),
     #[error(transparent)]
     Content(#[from] ContentError),
     #[error("The prompt {0} extends itself, or more than {DEEPEST} others in a row.")]
@@ -117,10 +116,11 @@ impl EntryPrompt {
         let description = self.spec.definition.description.as_deref();
         if let Some((code, host)) = &self.handler {
             let arguments = Value::Object(arguments);
-            let done = host
+            let ended = host
                 .run(context, code, Rights::OfItsAuthor, arguments, TIME)
-                .await?;
-            return Ok(content::prompt_result(values_of(done)?, description)?);
+                .await;
+            let values = ended.end?.into_iter().map(legible::value).collect();
+            return Ok(content::prompt_result(values, description)?);
         }
         let arguments = arguments
             .iter()

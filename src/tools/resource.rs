@@ -13,7 +13,8 @@ use thiserror::Error;
 use super::{
     client::Client,
     content::{ContentError, resource_contents},
-    host::{CallError, Code, HostHandler, Rights, Thrown, values_of},
+    host::{Code, HostHandler, NotWell, Rights},
+    legible,
     manifest::{ResourceSpec, Shown, Text},
     tool::Context,
 };
@@ -67,9 +68,7 @@ enum ResourceError {
     #[error("its handler was not read")]
     NotRead,
     #[error(transparent)]
-    NotEnded(#[from] CallError),
-    #[error(transparent)]
-    Failed(#[from] Thrown),
+    Failed(#[from] NotWell),
     #[error(transparent)]
     Content(#[from] ContentError),
 }
@@ -120,10 +119,8 @@ impl EntryResource {
                 for (name, value) in names {
                     arguments[name] = Value::String(value);
                 }
-                let done = host
-                    .run(context, code, Rights::OfItsAuthor, arguments, TIME)
-                    .await?;
-                values_of(done)?
+                let run = host.run(context, code, Rights::OfItsAuthor, arguments, TIME);
+                run.await.end?
             }
             (Text::Handler(_), None) => return Err(ResourceError::NotRead),
         };
@@ -152,7 +149,10 @@ impl Resource for EntryResource {
         async move {
             match self.contents(context, uri).await {
                 Ok(contents) => Ok(ReadResourceResult::new(contents)),
-                Err(problem) => Err(ErrorData::internal_error(problem.to_string(), None)),
+                Err(problem) => {
+                    let problem = legible::told(&problem.to_string());
+                    Err(ErrorData::internal_error(problem, None))
+                }
             }
         }
         .boxed()

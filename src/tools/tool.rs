@@ -13,7 +13,7 @@ use super::{
     manifest::PromptSpec,
     result::{ToolFailed, value_of},
 };
-use crate::computers::Fleet;
+use crate::{base::byte_text, computers::Fleet};
 
 /// A tool: what a client is shown of it, and what it does.
 pub trait Tool: Send + Sync {
@@ -43,7 +43,8 @@ pub trait Tool: Send + Sync {
         arguments: JsonObject,
     ) -> BoxFuture<'a, CallToolResult>;
 
-    /// Does it for a program, which wants the value, not how a model is shown it.
+    /// Does it for a program, which wants the value, not how a model is shown it. A program's strings are bytes (see
+    /// [`byte_text`]), which only handlers in Lua take.
     ///
     /// # Errors
     /// What the model would be told.
@@ -52,7 +53,16 @@ pub trait Tool: Send + Sync {
         context: Context<'a>,
         arguments: JsonObject,
     ) -> BoxFuture<'a, Result<Value, ToolFailed>> {
-        async move { value_of(self.call(context, arguments).await) }.boxed()
+        async move {
+            let name = &self.definition().name;
+            if arguments.values().any(byte_text::any_holds_bytes) {
+                return Err(ToolFailed(format!(
+                    "{name} takes text only, and an argument holds bytes that are no UTF-8"
+                )));
+            }
+            value_of(self.call(context, arguments).await)
+        }
+        .boxed()
     }
 }
 

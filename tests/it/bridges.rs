@@ -46,8 +46,13 @@ impl Place {
     }
 
     fn start_with_state(&self, state: &Path) -> Bridge {
+        self.start_with(state, &[])
+    }
+
+    fn start_with(&self, state: &Path, arguments: &[&str]) -> Bridge {
         Bridge::start_with(|command| {
             command
+                .args(arguments)
                 .env("CC_LINK_PORT", self.port.number().to_string())
                 .env("MCP_BRIDGE_STATE_DIR", state);
         })
@@ -55,7 +60,12 @@ impl Place {
 
     /// A bridge that has its role.
     pub async fn bridge(&self) -> Bridge {
-        let mut bridge = self.start();
+        self.bridge_with(&[]).await
+    }
+
+    /// The same with these arguments.
+    pub async fn bridge_with(&self, arguments: &[&str]) -> Bridge {
+        let mut bridge = self.start_with(self.state.path(), arguments);
         bridge.initialize("2025-11-25").await;
         bridge.link_port().await;
         bridge

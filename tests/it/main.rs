@@ -5,6 +5,7 @@
 mod agent;
 mod architecture;
 mod bridges;
+mod bytes;
 mod catalogue;
 mod chaos;
 mod clients;
@@ -27,6 +28,7 @@ mod papers;
 mod properties;
 mod readme;
 mod sandbox;
+mod scripts;
 mod simulator;
 mod stdio;
 #[cfg(unix)]

@@ -10,8 +10,9 @@ use super::{
     pool::{NoWorker, Worker, WorkerGone, Workers},
     protocol::{Answer, Done, End, FromWorker, Order, ToWorker},
     questions::{Asker, Rights},
+    record::Record,
 };
-use crate::tools::{Context, Step, computer::Couriers};
+use crate::tools::{Context, Step, computer::Couriers, legible};
 
 /// How much memory a handler's Lua may take, in bytes.
 const MEMORY: usize = 64 * 1024 * 1024;
@@ -24,6 +25,10 @@ const LOG_LINES: u32 = 200;
 
 /// How long a client may take to read what it is told meanwhile.
 const TELL_TIME: Duration = Duration::from_secs(1);
+
+/// How long the worker of a call whose time is up may be silent until all that it said before counts as read; five
+/// times as long if it is never silent.
+const LAST_WORDS: Duration = Duration::from_millis(20);
 
 /// A handler's source, and what of it is called.
 #[derive(Debug, Clone, PartialEq, Eq)]
@@ -79,10 +84,26 @@ pub enum CallError {
     },
 }
 
-/// What a handler threw, with where that was.
+/// Why a call has no values.
 #[derive(Debug, Error)]
-#[error("{0}")]
-pub struct Thrown(String);
+pub enum NotWell {
+    /// It did not come to its end.
+    #[error(transparent)]
+    NotEnded(#[from] CallError),
+    /// What the handler threw, with where that was.
+    #[error("{0}")]
+    Thrown(String),
+}
+
+/// What came of a call. Strings of Lua's are bytes in it: see `base::byte_text`.
+pub struct Ended {
+    /// What the handler printed until its end, whichever that was.
+    pub printed: String,
+    /// If it did not go well, what had come back from computers until then, one line each.
+    pub came_back: String,
+    /// The values that it returned.
+    pub end: Result<Vec<Value>, NotWell>,
+}
 
 /// Runs handlers in workers.
 pub struct HostHandler {
@@ -97,9 +118,6 @@ impl HostHandler {
     }
 
     /// Runs a handler to its end, for `time` at most.
-    ///
-    /// # Errors
-    /// It did not come to its end; why.
     pub async fn run(
         &self,
         context: Context<'_>,
@@ -107,17 +125,43 @@ impl HostHandler {
         rights: Rights,
         arguments: Value,
         time: Duration,
+    ) -> Ended {
+        let record = Record::default();
+        let (untold, end) = match self
+            .done(context, code, rights, arguments, time, &record)
+            .await
+        {
+            Ok(Done { untold, end }) => (Some(untold), end.into()),
+            Err(problem) => (None, Err(problem.into())),
+        };
+        Ended {
+            printed: record.printed(untold),
+            came_back: match end {
+                Ok(_) => String::new(),
+                Err(_) => record.answers(),
+            },
+            end,
+        }
+    }
+
+    async fn done(
+        &self,
+        context: Context<'_>,
+        code: &Code,
+        rights: Rights,
+        arguments: Value,
+        time: Duration,
+        record: &Record,
     ) -> Result<Done, CallError> {
+        let deadline = Instant::now() + time;
         let asker = Asker {
             context,
             rights,
             couriers: &self.couriers,
+            deadline,
+            record,
         };
-        let call = Call {
-            asker,
-            code,
-            deadline: Instant::now() + time,
-        };
+        let call = Call { asker, code };
         let order = Order {
             source: code.source.to_string(),
             chunk: code.chunk.clone(),
@@ -126,7 +170,7 @@ impl HostHandler {
             memory: MEMORY,
             output: OUTPUT,
         };
-        let mut worker = match timeout_at(call.deadline, self.workers.take()).await {
+        let mut worker = match timeout_at(deadline, self.workers.take()).await {
             Ok(Ok(worker)) => worker,
             Ok(Err(problem)) => return Err(problem.into()),
             Err(_) => {
@@ -137,16 +181,29 @@ impl HostHandler {
             }
         };
         // A worker whose call does not end here is dropped, which ends its process.
-        match timeout_at(call.deadline, call.serve(&mut worker, order)).await {
+        match timeout_at(deadline, call.serve(&mut worker, order)).await {
             Ok(Ok(done)) => {
                 self.workers.give_back(worker);
                 Ok(done)
             }
             Ok(Err(problem)) => Err(problem),
-            Err(_) => Err(CallError::TimedOut {
-                chunk: code.chunk.clone(),
-                ms: time.as_millis(),
-            }),
+            Err(_) => {
+                // What it printed may stand in the pipe still.
+                let until = Instant::now() + LAST_WORDS * 5;
+                while Instant::now() < until
+                    && let Ok(Ok(message)) = timeout(LAST_WORDS, worker.receive()).await
+                {
+                    match message {
+                        FromWorker::Printed { text, is_cut } => record.print(&text, is_cut),
+                        FromWorker::Log { .. } | FromWorker::Progress { .. } => {}
+                        _ => break,
+                    }
+                }
+                Err(CallError::TimedOut {
+                    chunk: code.chunk.clone(),
+                    ms: time.as_millis(),
+                })
+            }
         }
     }
 }
@@ -155,7 +212,6 @@ impl HostHandler {
 struct Call<'a> {
     asker: Asker<'a>,
     code: &'a Code,
-    deadline: Instant,
 }
 
 impl Call<'_> {
@@ -183,6 +239,7 @@ impl Call<'_> {
                     if lines > LOG_LINES {
                         continue;
                     }
+                    let text = legible::text(&text).into_owned();
                     let line = crate::base::text::one_line(&text);
                     tracing::info!(handler = chunk, ?level, "{line}");
                     let log = self.asker.context.listener.log(level, chunk, text);
@@ -194,7 +251,7 @@ impl Call<'_> {
                     total,
                 } => {
                     let step = Step {
-                        message,
+                        message: legible::text(&message).into_owned(),
                         done,
                         total,
                     };
@@ -202,6 +259,7 @@ impl Call<'_> {
                     // A client that does not read must not hold up the handler.
                     hears = hears && timeout(TELL_TIME, tell).await.is_ok();
                 }
+                FromWorker::Printed { text, is_cut } => self.asker.record.print(&text, is_cut),
                 FromWorker::Done(done) => return Ok(done),
                 FromWorker::Fault { message } => {
                     return Err(CallError::Fault {
@@ -217,13 +275,11 @@ impl Call<'_> {
     }
 }
 
-/// A handler's end as its values.
-///
-/// # Errors
-/// What it threw.
-pub fn values_of(done: Done) -> Result<Vec<Value>, Thrown> {
-    match done.end {
-        End::Values(values) => Ok(values),
-        End::Failed(problem) => Err(Thrown(problem)),
+impl From<End> for Result<Vec<Value>, NotWell> {
+    fn from(end: End) -> Self {
+        match end {
+            End::Values(values) => Ok(values),
+            End::Failed(problem) => Err(NotWell::Thrown(problem)),
+        }
     }
 }

@@ -8,9 +8,10 @@ pub mod lua_json;
 mod pool;
 mod protocol;
 mod questions;
+mod record;
 mod sandbox;
 pub mod worker;
 
-pub use call::{CallError, Code, HostHandler, Thrown, values_of};
+pub use call::{Code, Ended, HostHandler, NotWell};
 pub use pool::{NoWorker, Worker, Workers};
 pub use questions::Rights;

@@ -273,24 +273,28 @@ impl Worker {
         sent.await.map_err(|_| WorkerGone::Ended)
     }
 
-    /// The next message. Waits for as long as the worker is silent.
+    /// The next message. Waits for as long as the worker is silent. What was read of a message stays if the wait is given
+    /// up.
     ///
     /// # Errors
     /// The process has ended, or has gone wild.
     pub async fn receive(&mut self) -> Result<FromWorker, WorkerGone> {
         loop {
-            self.line.clear();
-            let limit = MAX_LINE as u64 + 1;
+            // What has no end yet was left by a wait that was given up.
+            if self.line.ends_with(b"\n") {
+                self.line.clear();
+            }
+            let limit = (MAX_LINE + 1 - self.line.len()) as u64;
             let read = (&mut self.output)
                 .take(limit)
                 .read_until(b'\n', &mut self.line)
                 .await;
             match read {
                 Ok(0) | Err(_) => return Err(WorkerGone::Ended),
-                Ok(_) if self.line.last() != Some(&b'\n') => {
+                Ok(_) if !self.line.ends_with(b"\n") => {
                     return Err(WorkerGone::Nonsense("a line without an end".to_owned()));
                 }
-                Ok(1) => {}
+                Ok(_) if self.line.len() == 1 => {}
                 Ok(_) => {
                     return serde_json::from_slice(&self.line)
                         .map_err(|error| WorkerGone::Nonsense(error.to_string()));

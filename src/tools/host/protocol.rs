@@ -1,4 +1,5 @@
-//! The lines between the bridge and a worker: one JSON object each.
+//! The lines between the bridge and a worker: one JSON object each. Strings of Lua's are bytes in them, the source too:
+//! see `base::byte_text`.
 
 use serde::{Deserialize, Serialize};
 use serde_json::Value;
@@ -83,6 +84,14 @@ pub enum FromWorker {
         /// How much there is to do.
         total: Option<f64>,
     },
+    /// The handler printed something.
+    Printed {
+        /// What.
+        text: String,
+        /// Whether there was more than is kept, which is not told any more.
+        #[serde(default)]
+        is_cut: bool,
+    },
     /// The handler has ended.
     Done(Done),
     /// The worker itself failed; it ends.
@@ -95,9 +104,8 @@ pub enum FromWorker {
 /// How a handler ended.
 #[derive(Debug, Serialize, Deserialize)]
 pub struct Done {
-    /// What it printed.
-    #[serde(default, skip_serializing_if = "String::is_empty")]
-    pub printed: String,
+    /// How many bytes it printed that were not told.
+    pub untold: usize,
     /// What it returned, or threw.
     #[serde(flatten)]
     pub end: End,

@@ -6,9 +6,12 @@ use futures_util::{StreamExt, stream};
 use rmcp::model::JsonObject;
 use serde_json::{Value, json};
 use thiserror::Error;
-use tokio::time::timeout;
+use tokio::time::{Instant, timeout, timeout_at};
 
-use super::protocol::{CallOn, ExecOn, Options, Outcome, Question};
+use super::{
+    protocol::{CallOn, ExecOn, Options, Outcome, Question},
+    record::Record,
+};
 use crate::{
     computers::{ComputerKey, Presence, Unreachable},
     tools::{
@@ -22,11 +25,18 @@ use crate::{
 /// How long a computer has for what a handler asks of it, when the handler does not say, in milliseconds.
 const DEFAULT_TIMEOUT_MS: f64 = 20_000.0;
 
-/// How many computers are asked at once.
-const AT_ONCE: usize = 32;
-
-/// How many computers one question may be for.
+/// How many computers one question may be for. All are asked at once, within the next bound.
 const MOST_COMPUTERS: usize = 1000;
+
+/// How many bytes of requests of one question may be under way: what each computer is sent may be long.
+const UNDER_WAY: usize = 64 * 1024 * 1024;
+
+/// How much of memory all answers to one question may take, in bytes: the worker has to hold them too.
+const ANSWERS: usize = 32 * 1024 * 1024;
+
+/// How long before its call's end a handler has all answers at the latest, so that it can tell of them; a fourth of what
+/// is left, if that is less.
+const TO_TELL: Duration = Duration::from_secs(2);
 
 /// What a handler may do beside computing.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
@@ -85,8 +95,26 @@ enum OneError {
         computer: Value,
         ms: u128,
     },
+    #[error(
+        "timeout on computer {0}: no answer while the call that asks had time to wait for it; it was told to stop"
+    )]
+    NoTime(Value),
+    #[error(
+        "too-large error on computer {computer}: its answer of {size} bytes is left out, since all answers to one question \
+         may take {ANSWERS} bytes. Return less, or ask fewer computers at once."
+    )]
+    LeftOut { computer: Value, size: usize },
     #[error(transparent)]
     Tool(#[from] ToolFailed),
+}
+
+/// How long the computers of one question have.
+#[derive(Clone, Copy)]
+struct Time {
+    /// Each of them; then it is stopped.
+    each: Duration,
+    /// Until when that is waited for.
+    until: Instant,
 }
 
 /// Who asks.
@@ -97,6 +125,10 @@ pub struct Asker<'a> {
     pub rights: Rights,
     /// How its Lua gets to computers.
     pub couriers: &'a Couriers,
+    /// When its call is ended.
+    pub deadline: Instant,
+    /// Where what comes back is noted.
+    pub record: &'a Record,
 }
 
 impl Asker<'_> {
@@ -110,37 +142,66 @@ impl Asker<'_> {
             Question::Exec { on, options } => {
                 self.may_exec()?;
                 let time = self.time_of(&options)?;
-                let runs = bounded(on)?.into_iter().map(|on| {
+                let on = bounded(on)?;
+                let longest = on.iter().map(|on| on.code.len()).max().unwrap_or(0);
+                let longest = longest + options.arguments.iter().map(size_of).sum::<usize>();
+                let runs = on.into_iter().map(|on| {
                     let options = &options;
-                    async move { self.exec(on, options, time).await }
+                    let id = on.id.clone();
+                    self.one(id, time, self.exec(on, options, time.each))
                 });
-                self.outcomes(runs).await
+                Ok(self.outcomes(runs, longest).await)
             }
             Question::Call { tool, on, options } => {
                 let time = self.time_of(&options)?;
                 let tool = &tool;
-                let runs = bounded(on)?
-                    .into_iter()
-                    .map(|on| async move { self.call(tool, on, time).await });
-                self.outcomes(runs).await
+                let on = bounded(on)?;
+                let longest = on.iter().map(|on| size_of(&on.arguments)).max();
+                let runs = on.into_iter().map(|on| {
+                    let id = on.id.clone();
+                    self.one(id, time, self.call(tool, on, time.each))
+                });
+                Ok(self.outcomes(runs, longest.unwrap_or(0)).await)
             }
         }
     }
 
-    /// What came of each computer, in the order they were asked.
+    /// What comes of one computer, whatever comes: an answer, or that there was none in time.
+    async fn one(&self, id: Value, time: Time, run: impl Future<Output = Outcome>) -> Outcome {
+        self.record.ask(&id);
+        let outcome = match timeout_at(time.until, run).await {
+            Ok(outcome) => outcome,
+            Err(_) => outcome(id.clone(), Err(OneError::NoTime(id)), String::new()),
+        };
+        self.record.answer(&outcome);
+        outcome
+    }
+
+    /// What came of each computer, in the order they were named; all are asked at once, unless each is sent very much.
     async fn outcomes(
         &self,
         runs: impl Iterator<Item = impl Future<Output = Outcome>>,
-    ) -> Result<Value, QuestionError> {
-        let outcomes: Vec<_> = stream::iter(runs).buffered(AT_ONCE).collect().await;
-        let counted = outcomes.into_iter().map(|outcome| {
+        longest: usize,
+    ) -> Value {
+        let at_once = (UNDER_WAY / longest.max(1)).clamp(1, MOST_COMPUTERS);
+        let mut room = ANSWERS;
+        let runs = stream::iter(runs).buffered(at_once);
+        let counted = runs.map(|mut outcome| {
+            let size = outcome.output.len()
+                + (outcome.returns.iter().flatten().map(size_of)).sum::<usize>();
+            match room.checked_sub(size) {
+                Some(left) => room = left,
+                None => {
+                    outcome = left_out(outcome.id, size);
+                }
+            }
             let count = outcome.returns.as_ref().map(Vec::len);
             let mut outcome = json!(outcome);
             // Lua does not count what ends in nil.
             outcome["n"] = json!(count);
             outcome
         });
-        Ok(counted.collect())
+        Value::Array(counted.collect().await)
     }
 
     /// Whether this handler may run any Lua on computers.
@@ -159,13 +220,19 @@ impl Asker<'_> {
         }
     }
 
-    /// How long each computer of a question has.
-    fn time_of(&self, options: &Options) -> Result<Duration, QuestionError> {
+    /// How long the computers of a question have: as long as was asked for, but not longer than whoever asks.
+    fn time_of(&self, options: &Options) -> Result<Time, QuestionError> {
         let asked = options.timeout_ms.unwrap_or(DEFAULT_TIMEOUT_MS);
         if !(1.0..=600_000.0).contains(&asked) {
             return Err(QuestionError::Timeout(asked));
         }
-        Ok(Duration::from_secs_f64(asked / 1000.0))
+        let left = self.deadline.saturating_duration_since(Instant::now());
+        let to_tell = TO_TELL.min(left / 4);
+        Ok(Time {
+            each: Duration::from_secs_f64(asked / 1000.0).min(left - to_tell),
+            // What is stopped may still say how it ended.
+            until: self.deadline - to_tell / 2,
+        })
     }
 
     async fn list(&self) -> Result<Value, QuestionError> {
@@ -257,6 +324,28 @@ fn outcome(id: Value, end: Result<Vec<Value>, OneError>, output: String) -> Outc
         error,
         output,
     }
+}
+
+fn left_out(computer: Value, size: usize) -> Outcome {
+    let problem = OneError::LeftOut {
+        computer: computer.clone(),
+        size,
+    };
+    outcome(computer, Err(problem), String::new())
+}
+
+/// About how many bytes a value takes in memory.
+fn size_of(value: &Value) -> usize {
+    let inside = match value {
+        Value::String(text) => text.len(),
+        Value::Array(items) => items.iter().map(size_of).sum(),
+        Value::Object(fields) => fields
+            .iter()
+            .map(|(name, field)| name.len() + size_of(field))
+            .sum(),
+        Value::Null | Value::Bool(_) | Value::Number(_) => 0,
+    };
+    std::mem::size_of::<Value>() + inside
 }
 
 fn number_of(id: &Value) -> Result<ComputerKey, OneError> {

@@ -1,7 +1,7 @@
 //! The Lua state of one call: nothing of the world but what the bridge hands in.
 
 use std::{
-    cell::RefCell,
+    cell::{Cell, RefCell},
     rc::Rc,
     time::{SystemTime, UNIX_EPOCH},
 };
@@ -16,7 +16,7 @@ use super::{
     lua_json,
     protocol::{Answer, Done, End, Order},
 };
-use crate::tools::Level;
+use crate::{base::byte_text, tools::Level};
 
 const ENVIRONMENT: &str = include_str!("../../../lua/host/environment.lua");
 const COMPUTERS: &str = include_str!("../../../lua/host/computers.lua");
@@ -71,6 +71,9 @@ pub trait Outside {
     /// Hands over a line for the log.
     fn log(&self, level: Level, text: String);
 
+    /// Hands over what was printed, and whether more of it is not kept.
+    fn printed(&self, text: String, is_cut: bool);
+
     /// Tells how far the call has come.
     fn progress(&self, message: String, done: Option<f64>, total: Option<f64>);
 }
@@ -81,14 +84,7 @@ pub struct Sandbox {
     environment: Table,
     /// Lua's own, which a handler may have replaced in its environment.
     xpcall: Function,
-    printed: Rc<RefCell<Printed>>,
-}
-
-/// What was printed, the beginning of it.
-#[derive(Default)]
-struct Printed {
-    kept: Vec<u8>,
-    dropped: usize,
+    printed: Rc<Cell<usize>>,
 }
 
 impl Sandbox {
@@ -106,7 +102,7 @@ impl Sandbox {
         // Panics of ours are to end the worker, not to be caught by a handler.
         let lua = Lua::new_with(libraries, LuaOptions::new().catch_rust_panics(false))?;
         lua_json::install(&lua)?;
-        let printed = Rc::new(RefCell::new(Printed::default()));
+        let printed = Rc::<Cell<usize>>::default();
         let native = natives(&lua, &outside, &printed)?;
         let environment: Table = lua
             .load(ENVIRONMENT)
@@ -130,15 +126,10 @@ impl Sandbox {
                 .unwrap_or_else(|error| End::Failed(error.to_string())),
             Err(error) => End::Failed(error.to_string()),
         };
-        let printed = self.printed.borrow();
-        let mut text = String::from_utf8_lossy(&printed.kept).into_owned();
-        if printed.dropped > 0 {
-            text.push_str(&format!(
-                "\n[{} more bytes printed are not shown]\n",
-                printed.dropped
-            ));
+        Done {
+            untold: self.printed.get().saturating_sub(KEPT_OUTPUT),
+            end,
         }
-        Done { printed: text, end }
     }
 
     fn call(&self, order: &Order) -> Result<End, SandboxError> {
@@ -176,7 +167,7 @@ impl Sandbox {
     fn function(&self, order: &Order) -> Result<Function, SandboxError> {
         let chunk = self
             .lua
-            .load(order.source.as_str())
+            .load(byte_text::to_bytes(&order.source).as_ref())
             .set_name(format!("={}", order.chunk))
             .set_mode(ChunkMode::Text)
             .set_environment(self.environment.clone())
@@ -217,7 +208,7 @@ impl Sandbox {
             self.lua.create_function(move |lua, thrown: LuaValue| {
                 let trace = lua
                     .traceback(None, 2)
-                    .map(|trace| trace.to_string_lossy())
+                    .map(|trace| byte_text::of(&trace.as_bytes()).into_owned())
                     .unwrap_or_default();
                 *caught.borrow_mut() = Some(with_trace(&thrown_text(lua, &thrown), &trace, &chunk));
                 Ok(())
@@ -247,22 +238,21 @@ impl Sandbox {
 }
 
 /// What the environment is built of beside Lua's own functions.
-fn natives(
-    lua: &Lua,
-    outside: &Rc<dyn Outside>,
-    printed: &Rc<RefCell<Printed>>,
-) -> mlua::Result<Table> {
+fn natives(lua: &Lua, outside: &Rc<dyn Outside>, printed: &Rc<Cell<usize>>) -> mlua::Result<Table> {
     let native = lua.create_table()?;
-    let print = printed.clone();
+    let (printer, printed) = (outside.clone(), printed.clone());
     native.raw_set(
         "print",
         lua.create_function(move |_, text: mlua::LuaString| {
-            let mut printed = print.borrow_mut();
-            let bytes = text.as_bytes();
-            let room = KEPT_OUTPUT.saturating_sub(printed.kept.len());
-            let kept = room.min(bytes.len());
-            printed.kept.extend_from_slice(&bytes[..kept]);
-            printed.dropped += bytes.len() - kept;
+            let (bytes, before) = (text.as_bytes(), printed.get());
+            let room = KEPT_OUTPUT.saturating_sub(before);
+            let told = room.min(bytes.len());
+            printed.set(before + bytes.len());
+            // At once: the handler may be ended at any moment. The first bytes that are too many are told of.
+            if told > 0 || before == KEPT_OUTPUT && !bytes.is_empty() {
+                let text = byte_text::of(&bytes[..told]).into_owned();
+                printer.printed(text, told < bytes.len());
+            }
             Ok(())
         })?,
     )?;
@@ -276,7 +266,7 @@ fn natives(
                 "error" => Level::Error,
                 _ => Level::Info,
             };
-            logger.log(level, cut(&text.to_string_lossy(), ERROR));
+            logger.log(level, cut(&byte_text::of(&text.as_bytes()), ERROR));
             Ok(())
         })?,
     )?;
@@ -285,7 +275,8 @@ fn natives(
         "progress",
         lua.create_function(
             move |_, (message, done, total): (mlua::LuaString, Option<f64>, Option<f64>)| {
-                teller.progress(cut(&message.to_string_lossy(), ERROR), done, total);
+                let message = cut(&byte_text::of(&message.as_bytes()), ERROR);
+                teller.progress(message, done, total);
                 Ok(())
             },
         )?,
@@ -314,7 +305,7 @@ fn natives(
         "json_encode",
         lua.create_function(|lua, value: LuaValue| {
             let json = lua_json::to_json(lua, &value, JSON).map_err(mlua::Error::runtime)?;
-            lua.create_string(json)
+            lua.create_string(byte_text::to_bytes(&json))
         })?,
     )?;
     native.raw_set(
@@ -325,7 +316,7 @@ fn natives(
                     "json.decode takes at most {JSON} bytes"
                 )));
             }
-            let value: Value = serde_json::from_slice(&text.as_bytes())
+            let value: Value = serde_json::from_str(&byte_text::of(&text.as_bytes()))
                 .map_err(|error| mlua::Error::runtime(format!("no valid JSON: {error}")))?;
             lua_json::to_lua(lua, &value)
         })?,
@@ -351,7 +342,7 @@ fn natives(
 /// What was thrown, as text. A metamethod that makes the text of a table may do what all code may.
 fn thrown_text(lua: &Lua, thrown: &LuaValue) -> String {
     let text = match thrown {
-        LuaValue::String(text) => text.to_string_lossy(),
+        LuaValue::String(text) => byte_text::of(&text.as_bytes()).into_owned(),
         LuaValue::Error(error) => describe(error),
         LuaValue::Table(table) if !has_tostring(table) => {
             lua_json::to_json(lua, thrown, ERROR).unwrap_or_else(|_| "a table".to_owned())
@@ -396,7 +387,7 @@ fn describe(error: &mlua::Error) -> String {
 }
 
 /// A text's beginning, and how much is missing.
-fn cut(text: &str, limit: usize) -> String {
+pub(super) fn cut(text: &str, limit: usize) -> String {
     if text.len() <= limit {
         return text.to_owned();
     }

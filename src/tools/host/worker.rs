@@ -117,7 +117,7 @@ fn too_long(size: usize) -> Vec<u8> {
 
 fn failed(problem: &str) -> Vec<u8> {
     let done = FromWorker::Done(Done {
-        printed: String::new(),
+        untold: 0,
         end: End::Failed(problem.to_owned()),
     });
     serde_json::to_vec(&done).unwrap_or_default()
@@ -162,6 +162,10 @@ impl Outside for Bridge {
 
     fn log(&self, level: Level, text: String) {
         say(&FromWorker::Log { level, text });
+    }
+
+    fn printed(&self, text: String, is_cut: bool) {
+        say(&FromWorker::Printed { text, is_cut });
     }
 
     fn progress(&self, message: String, done: Option<f64>, total: Option<f64>) {

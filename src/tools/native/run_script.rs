@@ -11,7 +11,8 @@ use super::typed::Native;
 use crate::tools::{
     Context, TooDeep,
     content::{shown, tool_result},
-    host::{CallError, Code, HostHandler, Rights, Thrown, values_of},
+    host::{Code, Ended, HostHandler, NotWell, Rights},
+    legible,
     outcome::end_line,
     text,
 };
@@ -33,12 +34,24 @@ pub enum ScriptError {
     /// A script that calls run-script would be none that one can follow.
     #[error(transparent)]
     TooDeep(#[from] TooDeep),
-    #[error(transparent)]
-    NotEnded(#[from] CallError),
-    #[error(transparent)]
-    Failed(#[from] Thrown),
-    #[error("{thrown}\n\nOutput before the error:\n{printed}")]
-    FailedWithOutput { thrown: Thrown, printed: String },
+    #[error(
+        "{why}{}{}",
+        section("Output before the error", .printed),
+        section("What came back from computers", .came_back)
+    )]
+    Failed {
+        why: NotWell,
+        printed: String,
+        came_back: String,
+    },
+}
+
+/// A part of what is known of a script that failed; nothing if there is nothing in it.
+fn section(title: &str, text: &str) -> String {
+    if text.is_empty() {
+        return String::new();
+    }
+    format!("\n\n{title}:\n{text}")
 }
 
 impl Native for RunScript {
@@ -61,26 +74,39 @@ impl Native for RunScript {
         let run = self
             .host
             .run(context, &code, Rights::OfItsClient, json!([]), time);
-        let mut done = run.await?;
-        let printed = std::mem::take(&mut done.printed);
-        match values_of(done) {
-            Err(thrown) if printed.is_empty() => Err(thrown.into()),
-            Err(thrown) => Err(ScriptError::FailedWithOutput { thrown, printed }),
+        let Ended {
+            printed,
+            came_back,
+            end,
+        } = run.await;
+        match end {
+            Err(why) => Err(ScriptError::Failed {
+                why,
+                printed,
+                came_back,
+            }),
             Ok(values) if values.is_empty() && printed.is_empty() => Ok(text(
                 "The script ran to its end; it printed nothing and returned nothing.",
             )),
-            // Images and the like are passed through.
-            Ok(values) if values.len() == 1 && values[0].get("content").is_some() => {
-                Ok(tool_result(values, false))
+            Ok(values) => {
+                let holds_bytes =
+                    legible::holds_bytes(&printed) || values.iter().any(legible::any_holds_bytes);
+                let values: Vec<_> = values.into_iter().map(legible::value).collect();
+                // Images and the like are passed through.
+                let result = if values.len() == 1 && values[0].get("content").is_some() {
+                    tool_result(values, false)
+                } else {
+                    text(all(&legible::text(&printed), &values))
+                };
+                Ok(legible::noted(result, holds_bytes))
             }
-            Ok(values) => Ok(text(all(printed, &values))),
         }
     }
 }
 
 /// What was printed, then the values, one a line.
-fn all(printed: String, values: &[Value]) -> String {
-    let mut all = printed;
+fn all(printed: &str, values: &[Value]) -> String {
+    let mut all = printed.to_owned();
     for value in values {
         end_line(&mut all);
         match value {
