@@ -53,7 +53,7 @@ impl Record {
         let line = line_of(outcome);
         let mut known = self.lock();
         if let Some(at) = known.asked.iter().position(|id| *id == outcome.id) {
-            known.asked.swap_remove(at);
+            known.asked.remove(at);
         }
         known.size += line.len();
         known.answers.push_back(line);
