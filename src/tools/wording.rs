@@ -53,22 +53,28 @@ pub fn why_gone(computer: &Computer, now: SystemTime) -> String {
     }
 }
 
-/// For how long a computer has been out of reach, and why: `out of reach for 3 min (its agent closed the link)`; none if
-/// it is linked.
+/// For how long a computer has been out of reach: `out of reach for 3 min`; none if it is linked.
 pub fn out_of_reach(computer: &Computer, now: SystemTime) -> Option<String> {
     match &computer.presence() {
         Presence::Linked(_) => None,
-        Presence::Left { since, why } => Some(format!(
-            "out of reach for {} ({})",
-            time_between(*since, now),
-            one_line(why)
-        )),
+        Presence::Left { since, .. } => {
+            Some(format!("out of reach for {}", time_between(*since, now)))
+        }
+    }
+}
+
+/// The same with why: `out of reach for 3 min, since its agent closed the link`.
+pub fn why_out_of_reach(computer: &Computer, now: SystemTime) -> Option<String> {
+    let away = out_of_reach(computer, now)?;
+    match &computer.presence() {
+        Presence::Linked(_) => None,
+        Presence::Left { why, .. } => Some(format!("{away}, since {}", one_line(why))),
     }
 }
 
 /// What is known of code that a computer has taken and that has not ended, as a sentence.
 pub fn whether_it_runs(computer: &Computer, now: SystemTime) -> String {
-    match out_of_reach(computer, now) {
+    match why_out_of_reach(computer, now) {
         None => "The code may still be running there.".to_owned(),
         Some(away) => format!(
             "The computer has been {away}, and it is not known whether the code runs there."

@@ -59,8 +59,7 @@ impl Ending {
             Self::ClosedByAgent(Some((code, reason))) => {
                 format!("its agent closed the link: {reason} (code {code})")
             }
-            Self::BrokeOff => "the connection broke off, as it does when the agent is stopped, the computer goes down or is \
-                 unloaded, or the network fails"
+            Self::BrokeOff => "the connection broke off (agent stopped, computer off or unloaded, or network down)"
                 .to_owned(),
             Self::Broken(reason) => reason.clone(),
             Self::NoHello => format!("no hello came within {} s", HELLO_TIME.as_secs()),

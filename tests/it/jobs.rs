@@ -507,9 +507,15 @@ async fn of_a_job_whose_computer_is_away_nobody_says_that_it_runs() {
     let waiting = run(&mut bridge, json!({"timeoutMs": 1_500})).await;
     let waited = computer.request().await;
     computer.accept(&waited).await;
-    until("both have been accepted", async || {
+    let script = "return computers.exec(4, 'code()', { timeoutMs = 1500 })";
+    let script = bridge
+        .start_call("run-script", json!({"code": script}))
+        .await;
+    let of_script = computer.request().await;
+    computer.accept(&of_script).await;
+    until("all have been accepted", async || {
         let listed = bridge.call("list-jobs", json!({})).await.text;
-        is(listed.matches(": running for ").count() == 3, listed)
+        is(listed.matches(": running for ").count() == 4, listed)
     })
     .await;
     drop(computer);
@@ -520,13 +526,14 @@ async fn of_a_job_whose_computer_is_away_nobody_says_that_it_runs() {
     let listed = bridge.call("list-jobs", json!({})).await.text;
     assert!(
         !listed.contains("running")
-            && listed.matches(": not known whether it still runs").count() == 3
-            && listed.matches("out of reach for 0 s (").count() >= 1,
+            && listed.matches(": not known whether it still runs").count() == 4
+            && listed.matches(", out of reach for ").count() == 4,
         "{listed}"
     );
     let seen = bridge.call("get-job", json!({"jobId": id})).await.text;
     assert!(
         seen.contains("out of reach for ")
+            && seen.contains("s, since the connection broke off (")
             && seen.contains("not known whether it still runs")
             && seen.ends_with("If it comes back without it, the job ends as lost."),
         "{seen}"
@@ -537,7 +544,7 @@ async fn of_a_job_whose_computer_is_away_nobody_says_that_it_runs() {
         "{}",
         cancel.text
     );
-    for call in [waiting, to_stop] {
+    for call in [waiting, to_stop, script] {
         let timeout = bridge.answer(call).await.text;
         assert!(
             timeout.contains("out of reach for ")
@@ -552,13 +559,13 @@ async fn of_a_job_whose_computer_is_away_nobody_says_that_it_runs() {
     let listed = bridge.call("list-jobs", json!({})).await.text;
     assert!(
         listed.contains(&format!("{id} on 4 (Label: two): running for "))
-            && listed.matches(": lost ").count() == 2,
+            && listed.matches(": lost ").count() == 3,
         "{listed}"
     );
     drop(back);
     back = Computer::link_boot(port, 4, "second", &[]).await;
     let listed = bridge.call("list-jobs", json!({})).await.text;
-    assert_eq!(listed.matches(": lost ").count(), 3, "{listed}");
+    assert_eq!(listed.matches(": lost ").count(), 4, "{listed}");
     drop(back);
     bridge.leave().await;
 }

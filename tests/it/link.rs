@@ -271,8 +271,7 @@ async fn a_broken_link_answers_the_calls_that_wait_at_once() {
         .computer(4, |computer| computer["linked"] == false)
         .await;
     // What happened, in no library's words.
-    let why = "the connection broke off, as it does when the agent is stopped, the computer goes down or is unloaded, \
-               or the network fails";
+    let why = "the connection broke off (agent stopped, computer off or unloaded, or network down)";
     assert_eq!(gone["leftBecause"], why);
     assert!(lost.text.contains(why), "{}", lost.text);
     bridge.leave().await;

@@ -16,7 +16,7 @@ use crate::{
         Context,
         outcome::{self, end_line},
         text,
-        wording::{name_of, out_of_reach},
+        wording::{name_of, why_out_of_reach},
     },
 };
 
@@ -79,7 +79,7 @@ impl Native for CancelJob {
         }
         let cancelled = fleet.cancel(&job_id, STOP_TIME).await?;
         let ((computer, job), cancelled) = cancelled.ok_or(UnknownJob(job_id))?;
-        let away = out_of_reach(&computer, SystemTime::now());
+        let away = why_out_of_reach(&computer, SystemTime::now());
         let computer = name_of(&computer.facts());
         match cancelled {
             Cancelled::Ended if job.look(outcome::was_stopped) => {

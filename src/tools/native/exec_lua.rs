@@ -22,7 +22,7 @@ use crate::{
         choosing::{ChoiceError, choose},
         outcome::{self, JobFailed},
         text,
-        wording::{name_of, out_of_reach, whether_it_runs},
+        wording::{name_of, whether_it_runs, why_out_of_reach},
     },
 };
 
@@ -159,7 +159,7 @@ impl Arguments {
 
     fn still_running(&self, computer: &Computer, job: &Job) -> String {
         let (name, ms, id) = (name_of(&computer.facts()), self.timeout_ms, &job.id);
-        let mut shown = match out_of_reach(computer, SystemTime::now()) {
+        let mut shown = match why_out_of_reach(computer, SystemTime::now()) {
             None => format!(
                 "The code still runs on computer {name} after {ms} ms, as job {id}. get-job {id} shows how it goes on, \
                  cancel-job stops it."

@@ -9,15 +9,18 @@ use thiserror::Error;
 use super::{list_jobs, typed::Native};
 use crate::{
     base::text::one_line,
-    computers::{Computer, Job, Presence, Progress, RequestId, Stage, Unreachable},
-    tools::{Context, outcome, text, wording::name_of},
+    computers::{Computer, Job, Progress, RequestId, Stage, Unreachable},
+    tools::{
+        Context, outcome, text,
+        wording::{name_of, why_out_of_reach},
+    },
 };
 
 /// How much output one call shows, in bytes.
 pub const PAGE: usize = 32 * 1024;
 
 /// What becomes of a job whose computer is away.
-const WHEN_IT_IS_BACK: &str = "If the computer comes back with this job, what it printed meanwhile follows here. If it comes \
+const WHEN_IT_IS_BACK: &str = "If it comes back with this job, what it printed meanwhile follows here. If it comes \
     back without it, the job ends as lost.";
 
 pub struct GetJob;
@@ -85,9 +88,11 @@ fn shown(computer: &Computer, job: &Job, progress: &Progress, cursor: u64) -> St
     if page.more {
         return shown;
     }
-    if progress.stage == Stage::Running && matches!(computer.presence(), Presence::Left { .. }) {
+    if progress.stage == Stage::Running
+        && let Some(away) = why_out_of_reach(computer, SystemTime::now())
+    {
         outcome::end_line(&mut shown);
-        shown.push_str(WHEN_IT_IS_BACK);
+        shown.push_str(&format!("The computer has been {away}. {WHEN_IT_IS_BACK}"));
     }
     if let Some(end) = progress.end.as_deref() {
         for part in outcome::values(end)
