@@ -1,10 +1,13 @@
 --- One request that runs user code: a coroutine with its own environment, output, terminal and event filter.
 
 local chunk = require("mcp-computer.chunk")
+local console = require("mcp-computer.console")
 local describe = require("mcp-computer.describe")
 local environment = require("mcp-computer.environment")
 local guard = require("mcp-computer.guard")
 local json = require("mcp-computer.json")
+local present = require("mcp-computer.present")
+local printing = require("mcp-computer.printing")
 
 local find = string.find
 local create, resume, running = coroutine.create, coroutine.resume, coroutine.running
@@ -12,7 +15,7 @@ local status, yield = coroutine.status, coroutine.yield
 local error, next, pcall, rawequal, select = error, next, pcall, rawequal, select
 local setmetatable, type, xpcall = setmetatable, type, xpcall
 local unpack = table.unpack or unpack
-local term_current, term_redirect = term.current, term.redirect
+local term_current = term.current
 local globals = _G
 
 local job = {}
@@ -129,6 +132,7 @@ local function body(self, env)
     outcome = { ok = false, kind = "syntax", message = describe.error_text(problem) }
   end
   self.is_answering = true
+  outcome.screen = self:screen()
   local write_answer = self.setup.answer
   if write_answer then
     self.answer = write_answer(outcome, function()
@@ -144,7 +148,7 @@ end
 -- @tparam table setup Its version's affairs:
 --   `output`: where what it prints goes; `answer(outcome, pause)`: writes its answer, calling `pause` now and then, or
 --   nil; `request`: kept in the job; `owner`: likewise; `handler`: `{name, method, arguments}` if the code is that of
---   a tool, whose values are returned as they are.
+--   a tool, whose values are returned as they are; `where`: see @{console.new}.
 -- @tparam table options `program` (see @{environment.new}); `clock()`: seconds; `on_halt(job, name)`: called before the
 --   computer halts.
 -- @treturn job
@@ -163,13 +167,18 @@ function job.new(id, code, setup, options)
     is_paused = false,       -- it goes on without an event
     resumed_at = 0,          -- when it was resumed, in seconds
     ran = 0,                 -- how long it had run before, since it last yielded of its own accord
-    outcome = nil,           -- once it has ended: {ok, returns} or {ok, kind, message, traceback, hint}
+    outcome = nil,           -- once it has ended: {ok, returns} or {ok, kind, message, traceback, hint}; `screen`
     answer = nil,            -- what `answer` wrote
-    terminal = term_current(),
+    console = nil,
+    terminal = nil,          -- the one that it last used
+    printing = nil,
   }, job)
+  self.console = console.new({
+    output = self.output, on_much = function() give_way(self) end, where = setup.where,
+  })
+  self.terminal = self.console.terminal
+  self.printing = printing.new(self.console)
   local env = environment.new({
-    output = self.output,
-    on_much = function() give_way(self) end,
     program = options.program,
     on_halt = function(name) options.on_halt(self, name) end,
   })
@@ -177,10 +186,17 @@ function job.new(id, code, setup, options)
   return self
 end
 
+--- What the terminal of its own shows, if the job has one and drew there.
+-- @treturn string|nil
+function job:screen()
+  local ok, screen = guard.pcall(self.console.screen, self.console)
+  return ok and screen or nil
+end
+
 --- Ends the job, of which nothing more is to run then.
 function job:cancel()
   self.thread = nil
-  self.outcome = { ok = false, kind = "cancelled", message = "cancelled" }
+  self.outcome = { ok = false, kind = "cancelled", message = "cancelled", screen = self:screen() }
 end
 
 --- Whether the job waits for this event.
@@ -196,20 +212,23 @@ function job:resume(event)
   if not self.is_paused then self.ran = 0 end
   self.resumed_at = self.clock()
   local agent_terminal = term_current()
-  if self.terminal ~= agent_terminal then pcall(term_redirect, self.terminal) end
+  present.set(self.terminal)
+  printing.enter(self.printing)
   local ok, yielded
   if event then
     ok, yielded = resume(self.thread, unpack(event, 1, event.n))
   else
     ok, yielded = resume(self.thread)
   end
+  printing.leave(self.printing)
   self.terminal = term_current()
-  if self.terminal ~= agent_terminal then pcall(term_redirect, agent_terminal) end
+  present.set(agent_terminal)
   self.is_paused = ok and rawequal(yielded, PAUSE)
   self.filter = type(yielded) == "string" and yielded or nil
   if not ok then
     -- It was stopped while its code was compiled, or its results were described.
     self.outcome = failure(self, describe.error_text(yielded))
+    self.outcome.screen = self:screen()
   elseif status(self.thread) == "dead" and not self.outcome then
     self.outcome = failure(self, "the job ended without a result")
   end

@@ -1,6 +1,7 @@
 --- What a bridge can ask of a computer: one function for each method of a request.
 
 local identity = require("mcp-computer.identity")
+local console = require("mcp-computer.console")
 local handlers = require("mcp-computer.handlers")
 local jobs = require("mcp-computer.jobs")
 local json = require("mcp-computer.json")
@@ -38,6 +39,11 @@ by_name["exec-lua"] = function(params, start)
   local code = params.code
   if type(code) ~= "string" then
     return refusal("exec-lua needs a string in params.code", "Send the Lua source to run as params.code."), false
+  end
+  local where = params.where
+  if where ~= nil and where ~= console.JOB and where ~= console.SCREEN then
+    return refusal("params.where must be \"job\" or \"screen\"", "Leave it out, and what is drawn is on the computer's "
+      .. "screen."), false
   end
   local outcome = start(code, params)
   return outcome, outcome == nil

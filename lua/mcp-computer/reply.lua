@@ -124,18 +124,20 @@ end
 local function raw(id, outcome, printed, pause)
   local frame = { type = "response", id = id, ok = outcome.ok, outputBytes = printed }
   if outcome.ok then
-    frame.result = outcome.result or { returns = outcome.returns, outputBytes = printed }
+    frame.result = outcome.result
+      or { returns = outcome.returns, outputBytes = printed, screen = outcome.screen }
   else
     frame.error = {
       kind = outcome.kind, message = outcome.message, traceback = outcome.traceback, hint = outcome.hint,
     }
+    if outcome.screen then frame.result = { screen = outcome.screen } end
   end
   return json.encode(frame, json.RAW, pause)
 end
 
 --- Writes the answer to a request of version 2, as it travels in parts.
 -- @param id
--- @tparam table outcome As for @{reply.encode}.
+-- @tparam table outcome As for @{reply.encode}, and `screen`: what the job drew, or nil.
 -- @tparam[opt] number printed How many bytes the job printed.
 -- @tparam[opt] function pause Called now and then.
 -- @treturn string JSON text, its strings escaped as `json.RAW`.

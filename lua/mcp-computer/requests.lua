@@ -118,6 +118,7 @@ local function start_job(self, request, code, params, handler)
   local started = self.jobs:start(request.key, request.id, code, {
     request = request,
     handler = handler,
+    where = not handler and params.where or nil,
     output = output,
     answer = function(outcome, pause) return reply.raw(request.id, outcome, output.total, pause) end,
   })

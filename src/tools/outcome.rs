@@ -21,10 +21,16 @@ pub struct JobFailed(String);
 pub fn whole(computer: &Computer, progress: &Progress) -> Result<String, JobFailed> {
     let output = progress.read(0, usize::MAX).text;
     match progress.end.as_deref() {
-        Some(End::Answered(Answer {
-            error: None,
-            result,
-        })) => Ok(success(output, result.as_ref())),
+        Some(
+            end @ End::Answered(Answer {
+                error: None,
+                result,
+            }),
+        ) => {
+            let mut shown = success(output, result.as_ref());
+            push_screen(&mut shown, end);
+            Ok(shown)
+        }
         Some(end) => {
             let mut shown = failure(computer, end);
             if !output.is_empty() {
@@ -35,6 +41,7 @@ pub fn whole(computer: &Computer, progress: &Progress) -> Result<String, JobFail
                 };
                 shown.push_str(&format!("\n\nOutput before {what}:\n{output}"));
             }
+            push_screen(&mut shown, end);
             Err(JobFailed(shown))
         }
         None => Ok(output),
@@ -82,6 +89,28 @@ pub fn failure(computer: &Computer, end: &End) -> String {
              it again.",
             name_of(&computer.facts())
         ),
+    }
+}
+
+/// Adds what the job's own terminal showed when it ended, if it drew anything there.
+pub fn push_screen(shown: &mut String, end: &End) {
+    let End::Answered(Answer {
+        result: Some(result),
+        ..
+    }) = end
+    else {
+        return;
+    };
+    if let Some(screen) = result.get("screen").and_then(Value::as_str) {
+        end_line(shown);
+        // The agent marks so a blank that only its background shows.
+        let mark = if screen.contains('\u{7f}') {
+            " (▒: only colour)"
+        } else {
+            ""
+        };
+        shown.push_str(&format!("\nIts terminal at the end{mark}:\n"));
+        shown.push_str(&text::read(screen).replace('\u{7f}', "▒"));
     }
 }
 

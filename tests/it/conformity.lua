@@ -768,6 +768,69 @@ check("JSON's code points become UTF-8", "\\195\\169", function() return textuti
 
 check("JSON that is none gives nil and why", like("nil .+"), function() return textutils.unserialiseJSON("{") end)
 
+--- Runs with another `write` in the place of the global one, and gives what was written by that.
+local function written(run)
+  return load([[
+    local run, real, got = ..., write, ""
+    write = function(text)
+      got = got .. tostring(text)
+      return real(text)
+    end
+    local ok, problem = pcall(run)
+    write = real
+    return ok and got or problem
+  ]])(run)
+end
+
+local sheet = window.create(term.current(), 1, 1, 24, 3, false)
+
+--- Runs inside a window that is not shown.
+local function on_sheet(run)
+  local below = term.redirect(sheet)
+  local ok, problem = pcall(run)
+  term.redirect(below)
+  if not ok then error(problem, 0) end
+end
+
+check("print calls the global write", "a\\9b\\10", function()
+  return written(function() on_sheet(function() print("a", "b") end) end)
+end)
+
+check("io.stdout keeps the write of the start, and io.stderr looks it up", "e", function()
+  return written(function()
+    on_sheet(function()
+      io.stdout:write("o")
+      io.stderr:write("e")
+    end)
+  end)
+end)
+
+check("a table's cells are drawn, and only its lines' ends printed", "\\10\\10 a  b", function()
+  sheet.clear()
+  sheet.setCursorPos(1, 1)
+  local got = written(function() on_sheet(function() textutils.tabulate({ "a", "b" }, { "c", "d" }) end) end)
+  return got, (sheet.getLine(1):match("^%S+%s+%S+"))
+end)
+
+check("printed text goes down by setCursorPos, and by scroll on the last line", "0 0 2", function()
+  sheet.clear()
+  sheet.setCursorPos(1, 1)
+  local scrolled = 0
+  local copy = setmetatable({}, { __index = sheet })
+  copy.scroll = function(lines)
+    scrolled = scrolled + lines
+    sheet.scroll(lines)
+  end
+  local counts = {}
+  local below = term.redirect(copy)
+  for n = 1, 3 do
+    write(n == 1 and "x" or "\nx\n")
+    counts[n] = scrolled
+  end
+  term.redirect(below)
+  return table.unpack(counts)
+end)
+
 check("URLs are encoded", "a+b%2F%3F", function() return textutils.urlEncode("a b/?") end)
 
 check("times of day are written", "1:30 PM 13:30", function()

@@ -25,6 +25,7 @@ mod long_jobs;
 mod much_output;
 mod own_events;
 mod papers;
+mod printing;
 mod properties;
 mod readme;
 mod sandbox;

@@ -6,7 +6,7 @@ use std::{
 };
 
 use rmcp::model::CallToolResult;
-use serde::Deserialize;
+use serde::{Deserialize, Serialize};
 use serde_json::json;
 use thiserror::Error;
 
@@ -36,6 +36,18 @@ pub struct Arguments {
     timeout_ms: u64,
     on_timeout: OnTimeout,
     exclusive: bool,
+    #[serde(rename = "where")]
+    place: Place,
+}
+
+/// Where the code's terminal is.
+#[derive(Clone, Copy, PartialEq, Eq, Deserialize, Serialize)]
+#[serde(rename_all = "lowercase")]
+enum Place {
+    /// Nowhere that a player sees; what it shows at the end comes with the answer.
+    Job,
+    /// On the computer's own screen.
+    Screen,
 }
 
 /// What becomes of code that has not ended when the call's time is up.
@@ -123,7 +135,7 @@ impl Native for ExecLua {
 impl Arguments {
     async fn run(self, context: Context<'_>) -> Result<String, ExecError> {
         let computer = choose(self.computer_id, context.fleet).await?;
-        let mut params = json!({ "code": self.code });
+        let mut params = json!({ "code": self.code, "where": self.place });
         if self.exclusive {
             params["exclusive"] = json!(true);
         }
@@ -204,6 +216,11 @@ impl Arguments {
             self.timeout_ms,
         );
         shown.push_str(&printed_before(job));
+        job.look(|progress| {
+            if let Some(end) = progress.end.as_deref() {
+                outcome::push_screen(&mut shown, end);
+            }
+        });
         shown
     }
 

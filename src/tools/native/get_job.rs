@@ -104,6 +104,7 @@ fn shown(computer: &Computer, job: &Job, progress: &Progress, cursor: u64) -> St
                 shown.push_str(&part);
             }
         }
+        outcome::push_screen(&mut shown, end);
     }
     shown
 }

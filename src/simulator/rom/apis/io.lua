@@ -8,18 +8,19 @@ io = {}
 
 local methods = {}
 local handle_meta = { __name = "FILE*", __index = methods, __tostring = function(self)
-  return self.closed and "file (closed)" or "file (" .. tostring(self.file):match("0x.*") .. ")"
+  return self._closed and "file (closed)" or "file (" .. tostring(self._handle):match("0x.*") .. ")"
 end }
 
-local function wrap(file, standard)
-  return setmetatable({ file = file, standard = standard, closed = false }, handle_meta)
+-- Programs that swap what a file writes with know these fields.
+local function wrap(handle)
+  return setmetatable({ _handle = handle }, handle_meta)
 end
 
 local function check_open(self, level)
   if type(self) ~= "table" or getmetatable(self) ~= handle_meta then
     error("bad argument #1 (FILE expected, got " .. type(self) .. ")", level + 1)
   end
-  if self.closed then error("attempt to use a closed file", level + 1) end
+  if self._closed then error("attempt to use a closed file", level + 1) end
 end
 
 local function read_one(file, format)
@@ -37,24 +38,24 @@ end
 
 function methods:close()
   check_open(self, 1)
-  if self.standard then return nil, "cannot close standard file" end
-  self.closed = true
-  self.file.close()
+  if not self._handle.close then return nil, "attempt to close standard stream" end
+  self._closed = true
+  self._handle.close()
   return true
 end
 
 function methods:flush()
   check_open(self, 1)
-  if self.file.flush then self.file.flush() end
+  if self._handle.flush then self._handle.flush() end
   return self
 end
 
 function methods:read(...)
   check_open(self, 1)
-  if select("#", ...) == 0 then return read_one(self.file, "l") end
+  if select("#", ...) == 0 then return read_one(self._handle, "l") end
   local results = {}
   for n = 1, select("#", ...) do
-    results[n] = read_one(self.file, (select(n, ...)))
+    results[n] = read_one(self._handle, (select(n, ...)))
     if results[n] == nil then break end
   end
   return table.unpack(results, 1, select("#", ...))
@@ -62,11 +63,11 @@ end
 
 function methods:write(...)
   check_open(self, 1)
-  if not self.file.write then return nil, "file is not writable" end
+  if not self._handle.write then return nil, "file is not writable" end
   for n = 1, select("#", ...) do
     local value = select(n, ...)
     expect(n, value, "string", "number")
-    self.file.write(native.text_of(value))
+    self._handle.write(native.text_of(value))
   end
   return self
 end
@@ -82,25 +83,25 @@ end
 
 function methods:seek(whence, offset)
   check_open(self, 1)
-  if not self.file.seek then return nil, "file is not seekable" end
-  return self.file.seek(whence, offset)
+  if not self._handle.seek then return nil, "file is not seekable" end
+  return self._handle.seek(whence, offset)
 end
 
 function methods:setvbuf()
   check_open(self, 1)
 end
 
-io.stdin = wrap({ readLine = function() return read() end, close = function() end }, true)
-io.stdout = wrap({ write = write, close = function() end }, true)
+-- As in the game, `io.stdout` keeps the `write` of the start, and `io.stderr` looks it up each time.
+io.stdin = wrap({ readLine = function() return read() end })
+io.stdout = wrap({ write = write })
 io.stderr = wrap({
   write = function(text)
-    local before = term.getTextColour()
-    if term.isColour() then term.setTextColour(colours.red) end
+    local before = term.isColour() and term.getTextColour()
+    if before then term.setTextColour(colours.red) end
     write(text)
-    term.setTextColour(before)
+    if before then term.setTextColour(before) end
   end,
-  close = function() end,
-}, true)
+})
 
 local input, output = io.stdin, io.stdout
 
@@ -148,7 +149,7 @@ function io.lines(path, ...)
   if not file then error(problem, 2) end
   local formats = table.pack(...)
   return function()
-    if file.closed then return nil end
+    if file._closed then return nil end
     local line = file:read(table.unpack(formats, 1, formats.n))
     if line == nil then file:close() end
     return line
@@ -157,7 +158,7 @@ end
 
 function io.type(value)
   if type(value) == "table" and getmetatable(value) == handle_meta then
-    return value.closed and "closed file" or "file"
+    return value._closed and "closed file" or "file"
   end
   return nil
 end

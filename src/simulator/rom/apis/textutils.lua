@@ -2,18 +2,39 @@
 -- luacheck: globals textutils
 
 local native = ...
-local expect = native.expect
+local expect, at_least = native.expect, native.os.atLeast
 
 textutils = {}
+
+--- A module of the game's own, as programs get it by `require`.
+local function game_module(name)
+  local environment = setmetatable({}, { __index = _G })
+  local make_require = loadfile("/rom/modules/main/cc/require.lua", nil, _G)
+  environment.require = make_require(dofile("/rom/modules/main/cc/expect.lua")).make(environment, "")
+  return environment.require(name)
+end
 
 function textutils.slowWrite(text, rate)
   expect(2, rate, "number", "nil")
   rate = rate or 20
   if rate < 0 then error("Rate must be positive", 2) end
   text = tostring(text)
+  if at_least(1, 98) then
+    local wrapped = table.concat(game_module("cc.strings").wrap(text, (term.getSize())), "\n")
+    for n = 1, #wrapped do
+      sleep(1 / rate)
+      write(wrapped:sub(n, n))
+    end
+    return
+  end
+  -- Each time all that is there by now, in the same place.
+  local x, y = term.getCursorPos()
   for n = 1, #text do
+    term.setCursorPos(x, y)
     sleep(1 / rate)
-    write(text:sub(n, n))
+    local lines = write(text:sub(1, n))
+    local _, now = term.getCursorPos()
+    y = now - lines
   end
 end
 
@@ -33,59 +54,89 @@ function textutils.formatTime(time, full_day)
   return ("%d:%02d %s"):format(hour == 0 and 12 or hour, minute, half)
 end
 
+--- Prints on a copy of the terminal that waits for a key before each line beyond the first few that scroll it.
 function textutils.pagedPrint(text, free_lines)
   expect(2, free_lines, "number", "nil")
-  local _, height = term.getSize()
-  local left = free_lines or height - 2
-  local printed = 0
-  for line in (tostring(text) .. "\n"):gmatch("(.-)\n") do
-    if left <= 0 then
-      write("Press any key to continue")
-      os.pullEvent("key")
-      local _, y = term.getCursorPos()
-      term.clearLine()
-      term.setCursorPos(1, y)
-      left = 1
-    end
-    local count = print(line)
-    printed = printed + count
-    left = left - count
+  local left = free_lines or 0
+  local below = term.current()
+  local pager = {}
+  for name, method in pairs(below) do pager[name] = method end
+
+  local function wait()
+    local _, height = below.getSize()
+    below.setCursorPos(1, height)
+    below.write("Press any key to continue")
+    os.pullEvent("key")
+    below.clearLine()
+    below.setCursorPos(1, height)
   end
-  return printed
+
+  function pager.scroll(count)
+    for _ = 1, count do
+      below.scroll(1)
+      if left > 0 then left = left - 1 else wait() end
+    end
+  end
+
+  term.redirect(pager)
+  local ok, lines = pcall(function()
+    if text == nil then return print() end
+    return print(text)
+  end)
+  term.redirect(below)
+  if not ok then error(lines, 0) end
+  return lines
 end
 
-local function tabulate(printer, ...)
-  local rows = { ... }
-  local width = term.getSize()
-  local longest = width / 8
-  for n, row in ipairs(rows) do
-    expect(n, row, "table", "number")
-    if type(row) == "table" then
-      for _, cell in ipairs(row) do longest = math.max(longest, #tostring(cell) + 1) end
-    end
-  end
-  local columns = math.max(math.floor(width / longest), 1)
-  for _, row in ipairs(rows) do
-    if type(row) == "number" then
-      term.setTextColour(row)
-    else
-      local line = {}
-      for n, cell in ipairs(row) do
-        cell = tostring(cell)
-        line[#line + 1] = cell
-        if #line == columns or n == #row then
-          for at = 1, #line - 1 do line[at] = line[at] .. (" "):rep(math.floor(longest) - #line[at]) end
-          printer(table.concat(line))
-          line = {}
+-- Each cell is drawn in its place; only the ends of lines are printed.
+local function tabulate(is_paged, ...)
+  local rows = table.pack(...)
+  local width, height = term.getSize()
+  local cell_width = width / 8
+  for n = 1, rows.n do
+    expect(n, rows[n], "table", "number")
+    if type(rows[n]) == "table" then
+      for k, cell in pairs(rows[n]) do
+        if type(cell) ~= "string" and (type(cell) ~= "number" or not at_least(1, 95)) then
+          error(("bad argument #%d.%s (string expected, got %s)"):format(n, tostring(k), type(cell)), 3)
         end
+        cell_width = math.max(cell_width, #tostring(cell) + 1)
       end
     end
   end
+  local columns = math.floor(width / cell_width)
+  local broken = 0
+
+  local function break_line()
+    if is_paged and broken >= height - 3 then textutils.pagedPrint() else print() end
+    broken = broken + 1
+  end
+
+  local before = term.getTextColour()
+  for _, row in ipairs(rows) do
+    if type(row) == "number" then
+      term.setTextColour(row)
+    elseif #row > 0 then
+      local column = 0
+      for _, cell in ipairs(row) do
+        if column >= columns and column > 0 then
+          break_line()
+          column = 0
+        end
+        local _, y = term.getCursorPos()
+        term.setCursorPos(1 + column * cell_width, y)
+        term.write(cell)
+        column = column + 1
+      end
+      print()
+    end
+  end
+  term.setTextColour(before)
 end
 
-function textutils.tabulate(...) return tabulate(print, ...) end
+function textutils.tabulate(...) return tabulate(false, ...) end
 
-function textutils.pagedTabulate(...) return tabulate(textutils.pagedPrint, ...) end
+function textutils.pagedTabulate(...) return tabulate(true, ...) end
 
 ---------------------------------------------------------------- Lua values as Lua source
 

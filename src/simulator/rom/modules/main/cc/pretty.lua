@@ -1,6 +1,8 @@
 -- cc.pretty: Lua values as a reader likes to see them. Layout is simpler than the game's.
 
 local expect = require("cc.expect").expect
+-- As in the game, the one of when the module was loaded.
+local write = write
 
 local function text_of(value, indent, seen)
   if type(value) == "string" then return (("%q"):format(value):gsub("\\\n", "\\n")) end
@@ -41,11 +43,14 @@ end
 
 function pretty_module.render(document) return document.text end
 
-function pretty_module.print(document) print(document.text) end
+function pretty_module.print(document)
+  write(document.text)
+  write("\n")
+end
 
 function pretty_module.write(document) write(document.text) end
 
-function pretty_module.pretty_print(value) print(text_of(value, "", {})) end
+function pretty_module.pretty_print(value) pretty_module.print(pretty_module.pretty(value)) end
 
 local names = { "concat", "nest", "group", "text" }
 for _, name in ipairs(names) do
