@@ -29,6 +29,9 @@ local GOOD_LINK_SECONDS = 10
 local RETRY_AFTER_LINK_SECONDS = 1
 -- A link on which nothing has come for so long, not even an answer to hello, is not believed to be one.
 local MUTE_SECONDS = 60
+-- Once a socket takes nothing any more, its end is a matter of moments: until it comes, or for so long, what the bridge
+-- said before is heard.
+local LAST_WORDS_SECONDS = 1
 -- A peer that says it takes less than this is not believed: no error would fit.
 local SMALLEST_LIMIT = 1024
 -- Computers that lost one bridge together don't come back in the same tick.
@@ -36,7 +39,8 @@ local JITTER = 0.2
 
 -- Frames that only a bridge of version 2 sends, besides requests with a `boot`.
 local VERSION2_FRAMES = {
-  ack = true, cancel = true, ["output-ack"] = true, part = true, ["part-ack"] = true, ping = true, pong = true,
+  ack = true, cancel = true, detach = true, ["output-ack"] = true, part = true, ["part-ack"] = true, ping = true,
+  pong = true,
 }
 
 local SOCKET_EVENTS = {
@@ -63,7 +67,8 @@ function link.new(options)
     prefix = options.address.base .. "#" .. sub(options.boot, -4), -- of the URLs of all connections of this start
     attempts = 0,
     -- Of the present attempt: {url, socket, mode, version, limit, greet_until, linked_at, liveness}, whether it has
-    -- `heard` something, and whether it was `greeted` by a hello-ok.
+    -- `heard` something, and whether it was `greeted` by a hello-ok. Of one whose socket takes nothing any more, why it
+    -- has `failed`, and until when its end is waited for: `failed_until`.
     connection = nil,
   }, link)
 end
@@ -268,8 +273,20 @@ local function check(self)
   self:send(connection, json.encode({ type = "ping", n = n }, connection.mode))
 end
 
+-- The socket takes nothing any more. What the bridge said last may wait among the events, before the socket's end.
+local function hear_out(self, reason)
+  local connection = self.connection
+  connection.failed = reason
+  connection.failed_until = self.options.clock() + LAST_WORDS_SECONDS
+  self.wake_at = connection.failed_until
+end
+
 --- Does what is due by now.
 function link:tick()
+  local connection = self.connection
+  if connection and connection.failed and self.options.clock() >= connection.failed_until then
+    return retry_later(self, connection.failed)
+  end
   if not self.wake_at or self.options.clock() < self.wake_at then return end
   if self.state == link.WAITING then
     connect(self)
@@ -288,19 +305,20 @@ function link:held_up(seconds)
   if self.connection and self.connection.liveness then self.connection.liveness:held_up(seconds) end
 end
 
---- Sends a frame, if its connection is still the present one. A link that can't send is opened again.
+--- Sends a frame, if its connection is still the present one. A link that can't send is opened again, once what the
+-- bridge said last was heard.
 -- @tparam table connection
 -- @tparam string message
 -- @treturn boolean Whether it was sent.
 -- @treturn string|nil `too-large` if the game refuses a message of this size, `busy` if too many messages wait in the
 --   game; the link goes on then.
 function link:send(connection, message)
-  if connection ~= self.connection or not connection.socket then return false end
+  if connection ~= self.connection or not connection.socket or connection.failed then return false end
   local ok, problem = pcall(connection.socket.send, message)
   if ok then return true end
   if find(tostring(problem), "too large", 1, true) then return false, "too-large" end
   if find(tostring(problem), "Too many ongoing", 1, true) then return false, "busy" end
-  retry_later(self, tostring(problem))
+  hear_out(self, tostring(problem))
   return false
 end
 
