@@ -47,8 +47,9 @@ end
 
 --- Says that a request was taken.
 -- @tparam string id
-function courier:accept(id)
-  send(self, { type = "accepted", id = id })
+-- @tparam[opt] boolean is_detached Whether its job goes on by itself since the bridge said so.
+function courier:accept(id, is_detached)
+  send(self, { type = "accepted", id = id, detached = is_detached or nil })
 end
 
 --- Sends an answer that needs not be kept.

@@ -194,9 +194,10 @@ function job:screen()
 end
 
 --- Ends the job, of which nothing more is to run then.
-function job:cancel()
+-- @tparam[opt] string why
+function job:cancel(why)
   self.thread = nil
-  self.outcome = { ok = false, kind = "cancelled", message = "cancelled", screen = self:screen() }
+  self.outcome = { ok = false, kind = "cancelled", message = why or "cancelled", screen = self:screen() }
 end
 
 --- Whether the job waits for this event.

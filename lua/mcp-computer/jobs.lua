@@ -115,11 +115,12 @@ end
 
 --- Ends a job: nothing more of it runs.
 -- @tparam string key
+-- @tparam[opt] string why
 -- @treturn boolean Whether it still ran.
-function jobs:cancel(key)
+function jobs:cancel(key, why)
   for i = 1, #self.order do
     if self.order[i].key == key then
-      self.order[i].job:cancel()
+      self.order[i].job:cancel(why)
       take_out(self, i)
       return true
     end

@@ -8,6 +8,7 @@ local reply = require("mcp-computer.reply")
 local stream = require("mcp-computer.stream")
 
 local floor, max, min = math.floor, math.max, math.min
+local next = next
 local sub = string.sub
 local concat = table.concat
 local pcall, rawequal, setmetatable, tostring, type = pcall, rawequal, setmetatable, tostring, type
@@ -21,12 +22,17 @@ local DEFAULT_DEADLINE_MS, LAST_DEADLINE_MS = 20 * 1000, 24 * 3600 * 1000
 local REMEMBERED_SECONDS = 60
 -- How long one is that was cancelled before it came: as long as one that comes late may still be waited for.
 local LONGEST_WAIT_SECONDS = 600
+-- How long an attached job runs without a bridge that claims it, if that is later than its deadline, and how long a
+-- bridge has to claim it after a new link.
+local UNCLAIMED_SECONDS, CLAIM_SECONDS = 60, 10
 -- Bytes of a job's code that a bridge is told of.
 local SHOWN_CODE = 120
 -- Longer ids are not remembered.
 local ID_LIMIT = 256
 -- How often requests are looked through, whether they can be forgotten, and how many at a time.
 local SWEEP_SECONDS, SWEEP_LOOKS = 5, 64
+
+local UNCLAIMED = "the bridge whose call waited for it was gone for over a minute"
 
 local LEASE_HINT = "Wait until that job has ended, or cancel it. Without exclusive the code runs beside it."
 
@@ -42,6 +48,10 @@ function requests.new(options)
     count = 0,       -- requests so far
     holder = nil,    -- the request whose job holds the turtle
     sweep_at = 0,    -- when requests are looked through next, in seconds
+    attached = {},   -- by their keys: requests whose jobs run while a bridge claims them
+    linked_on = nil, -- the connection on which they were looked at last
+    linked_at = 0,   -- since when that is the present one, in seconds
+    wake_at = nil,   -- when one of them is to be stopped, in seconds
   }, requests)
 end
 
@@ -79,6 +89,7 @@ local function new_request(self, frame, arrived_at)
     method = type(frame.method) == "string" and frame.method or nil,
     state = memory.RUNNING,
     arrived_at = arrived_at,
+    deadline = arrived_at + deadline_of(frame),
     expires = arrived_at + deadline_of(frame) + REMEMBERED_SECONDS,
     is_job = false,
     code = nil,         -- a job's code, or the beginning of it
@@ -89,6 +100,9 @@ local function new_request(self, frame, arrived_at)
     answer = nil,       -- from `reply.raw`, while it is kept
     answered_on = nil,  -- the connection on which it was sent
     parts = nil,        -- see `outgoing:send`, if it is sent in parts
+    claimed_on = nil,   -- the connection on which a bridge asked for it last
+    unclaimed_at = nil, -- since when that is gone, in seconds
+    detached = false,   -- whether a bridge said that the job goes on by itself
   }
 end
 
@@ -97,6 +111,7 @@ local function finish(self, request, outcome, answer)
   request.ok = outcome.ok
   if request.stream then request.printed = request.stream.total end
   if self.holder == request then self.holder = nil end
+  self.attached[request.key] = nil
   self.memory:keep(request, answer or reply.raw(request.id, outcome, request.printed), request.is_job)
 end
 
@@ -132,6 +147,13 @@ local function start_job(self, request, code, params, handler)
   return nil
 end
 
+-- A bridge asks for a request, and so claims its job on this connection, if a call waits for it there.
+local function claim(self, request, frame)
+  request.claimed_on, request.unclaimed_at = self.courier.connection, nil
+  local is_attached = frame.attached == true and request.is_job and not request.detached
+  self.attached[request.key] = is_attached and request or nil
+end
+
 -- Takes a request that has not been seen before.
 local function take(self, frame, arrived_at)
   local request = new_request(self, frame, arrived_at)
@@ -148,6 +170,7 @@ local function take(self, frame, arrived_at)
     outcome = failure("runtime", "mcp-computer: internal error: " .. tostring(outcome))
   end
   self.memory:add(request)
+  if request.is_job then claim(self, request, frame) end
   if ok and is_taken then self.courier:accept(request.id) end
   if outcome then finish(self, request, outcome) end
   self.courier:add(request)
@@ -161,8 +184,23 @@ local function asked(self, frame, arrived_at)
   if not request then
     take(self, frame, arrived_at)
   elseif request.state == memory.RUNNING then
-    self.courier:accept(request.id)
+    claim(self, request, frame)
+    self.courier:accept(request.id, request.detached)
   elseif request.state == memory.FINISHED then
+    self.courier:answer_again(request)
+  else
+    self.courier:answer(reply.gone(frame.id))
+  end
+end
+
+-- The call was answered, and the job is to go on by itself.
+local function detach(self, frame)
+  local request = self.memory:find(key_of(frame.id))
+  if request and request.state == memory.RUNNING then
+    request.detached = true
+    self.attached[request.key] = nil
+    self.courier:accept(request.id, true)
+  elseif request and request.state == memory.FINISHED then
     self.courier:answer_again(request)
   else
     self.courier:answer(reply.gone(frame.id))
@@ -200,7 +238,9 @@ local function output_arrived(self, frame)
   if request and request.stream and type(frame.seq) == "number" then request.stream:arrived(frame.seq) end
 end
 
-local HANDLERS = { request = asked, cancel = cancel, ack = answer_arrived, ["output-ack"] = output_arrived }
+local HANDLERS = {
+  request = asked, cancel = cancel, detach = detach, ack = answer_arrived, ["output-ack"] = output_arrived,
+}
 
 --- Takes a frame, if it is about a request.
 -- @tparam table frame
@@ -237,9 +277,40 @@ function requests:known_jobs()
   return ids
 end
 
+-- When an attached job is to be stopped, since no bridge claims it; nil while one does.
+local function unclaimed_until(self, request, now)
+  if self.linked_on and request.claimed_on == self.linked_on then return nil end
+  request.unclaimed_at = request.unclaimed_at or now
+  local due = max(request.deadline, request.unclaimed_at + UNCLAIMED_SECONDS)
+  return self.linked_on and max(due, self.linked_at + CLAIM_SECONDS) or due
+end
+
+-- Stops the jobs whose bridge is gone, and so can't tell that nobody waits for them any more.
+local function stop_unclaimed(self, now)
+  local connection = self.courier.connection
+  if connection ~= self.linked_on then
+    self.linked_on, self.linked_at = connection, now
+  elseif not self.wake_at or now < self.wake_at then
+    return
+  end
+  self.wake_at = nil
+  for key, request in next, self.attached do
+    local due = request.state == memory.RUNNING and unclaimed_until(self, request, now)
+    if request.state ~= memory.RUNNING then
+      self.attached[key] = nil
+    elseif due and now >= due then
+      self.attached[key] = nil
+      self.jobs:cancel(key, UNCLAIMED)
+    elseif due and (not self.wake_at or due < self.wake_at) then
+      self.wake_at = due
+    end
+  end
+end
+
 --- Does what is due by now.
 function requests:tick()
   local now = self.clock()
+  stop_unclaimed(self, now)
   if now < self.sweep_at then return end
   self.sweep_at = now + SWEEP_SECONDS
   self.memory:sweep(SWEEP_LOOKS)

@@ -7,9 +7,9 @@ use thiserror::Error;
 
 /// A line between two bridges: whole messages, in order, until it ends.
 pub struct Channel {
-    /// To the other bridge. Flushing waits until it has read most of what was sent.
+    /// To the other bridge. Flushing waits until it has read most of what was sent; closing says that this one leaves.
     pub sender: MessageSink,
-    /// From the other bridge; ends when that closes.
+    /// From the other bridge; ends when that leaves. A line that breaks is an error.
     pub receiver: MessageStream,
 }
 

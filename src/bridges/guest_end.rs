@@ -22,7 +22,9 @@ use super::{
     secret::{self, Nonces, Secret, Side},
 };
 use crate::{
-    computers::{Computer, ComputerKey, Owner, link::Link, registry::Registry},
+    computers::{
+        Computer, ComputerKey, Owner, departure::Departure, link::Link, registry::Registry,
+    },
     wire::{
         ending::{Ending, SEND_TIME},
         frame::{self, AgentFrame},
@@ -37,6 +39,8 @@ pub enum Ended {
     Gone(String),
     /// The owner is there, but says nothing any more.
     Frozen,
+    /// This bridge leaves, and has said so.
+    Left,
 }
 
 /// A guest's link that stands.
@@ -50,20 +54,34 @@ pub struct GuestEnd {
 }
 
 impl GuestEnd {
-    /// Serves the computers of the owner until the link to it ends; `bridges` is told how many bridges share the port.
-    pub async fn serve(self, registry: &Registry, bridges: impl Fn(usize)) -> Ended {
-        let Channel { sender, receiver } = self.channel;
+    /// Serves the computers of the owner until the link to it ends, or this bridge leaves; `bridges` is told how many
+    /// bridges share the port.
+    pub async fn serve(mut self, registry: &Registry, bridges: impl Fn(usize)) -> Ended {
+        let _line = registry.departure.line();
+        let Channel {
+            mut sender,
+            mut receiver,
+        } = self.channel;
         let mut computers = Computers {
             registry,
             line: self.line.clone(),
             links: HashMap::new(),
         };
         let ended = tokio::select! {
-            ended = write(sender, self.to_send) => ended,
-            ended = computers.read(receiver, bridges) => ended,
+            ended = write(&mut sender, &mut self.to_send, &registry.departure) => ended,
+            ended = computers.read(&mut receiver, bridges) => ended,
         };
+        if matches!(ended, Ended::Left) {
+            let told = computers.farewell(&mut sender, &mut self.to_send).await;
+            if let Err(why) = told {
+                tracing::info!(%why, "left the link port's owner without a farewell");
+            }
+            // To close with unread data would reset the connection, and the farewell would be lost with it.
+            while let Some(Ok(_)) = receiver.next().await {}
+        }
         self.line.down();
         computers.lose_all(match &ended {
+            Ended::Left => "this mcp-bridge leaves",
             Ended::Gone(_) => "the mcp-bridge that held the link port has ended",
             Ended::Frozen => "the mcp-bridge that holds the link port does not answer",
         });
@@ -156,11 +174,12 @@ async fn next_text(receiver: &mut MessageStream) -> Result<String, ChannelBroken
     }
 }
 
-/// Sends what there is to send; notes go before requests.
-async fn write(mut sender: MessageSink, mut to_send: ToSend) -> Ended {
+/// Sends what there is to send until this bridge leaves; notes go before requests.
+async fn write(sender: &mut MessageSink, to_send: &mut ToSend, departure: &Departure) -> Ended {
     loop {
         let first = tokio::select! {
             biased;
+            () = departure.begun() => return Ended::Left,
             Some(note) = to_send.notes.recv() => note,
             Some(request) = to_send.requests.recv() => request,
             else => return Ended::Gone("nothing is left to send".to_owned()),
@@ -191,10 +210,10 @@ struct Computers<'a> {
 }
 
 impl Computers<'_> {
-    async fn read(&mut self, mut receiver: MessageStream, bridges: impl Fn(usize)) -> Ended {
+    async fn read(&mut self, receiver: &mut MessageStream, bridges: impl Fn(usize)) -> Ended {
         loop {
             let silent_at = Instant::now() + DEAD_AFTER;
-            let text = match timeout_at(silent_at, next_text(&mut receiver)).await {
+            let text = match timeout_at(silent_at, next_text(receiver)).await {
                 Ok(Ok(text)) => text,
                 Ok(Err(error)) => return Ended::Gone(error.to_string()),
                 Err(_) => return Ended::Frozen,
@@ -308,8 +327,8 @@ impl Computers<'_> {
                     acknowledge(outgoing::ack(&id));
                 }
             }
-            Ok(AgentFrame::Accepted { id }) => {
-                computer.accepted(&id);
+            Ok(AgentFrame::Accepted { id, detached }) => {
+                computer.accepted(&id, detached);
             }
             Ok(AgentFrame::Output(piece)) => {
                 let arrived = outgoing::output_ack(&piece.id, piece.seq);
@@ -321,6 +340,29 @@ impl Computers<'_> {
                 tracing::warn!(computer = %computer.key, %error, "passed over a frame");
             }
         }
+    }
+
+    /// Tells the owner what to stop, now that nobody will wait for it any more, and that this bridge leaves.
+    async fn farewell(
+        &self,
+        sender: &mut MessageSink,
+        to_send: &mut ToSend,
+    ) -> Result<(), ChannelBroken> {
+        // What waits there was not asked, and is not asked any more.
+        to_send.requests.close();
+        for (id, (computer, link)) in &self.links {
+            if link.dialect().is_v2() {
+                for job in computer.attached_jobs() {
+                    let cancel = outgoing::cancel(&job.id);
+                    let note = message::envelope(*id, link.terms.serial, None, &cancel);
+                    sender.feed(note).await?;
+                }
+            }
+        }
+        while let Ok(note) = to_send.notes.try_recv() {
+            sender.feed(note).await?;
+        }
+        sender.close().await
     }
 
     fn lose_all(&mut self, why: &str) {

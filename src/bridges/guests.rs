@@ -91,6 +91,11 @@ impl Guests {
         self.lock().get(request.prefix()?).cloned()
     }
 
+    /// Whether one is here whose requests' ids begin so.
+    pub fn has(&self, prefix: &str) -> bool {
+        self.lock().contains_key(prefix)
+    }
+
     /// Tells all of them.
     pub fn tell_all(&self, message: impl FnOnce() -> FromOwner) {
         if self.count() == 0 {

@@ -50,6 +50,9 @@ pub struct AboutRequest<'a> {
     pub listed: bool,
     /// For how long it is worth sending, in milliseconds. The frame tells that only to an agent of version 2.
     pub deadline_ms: u64,
+    /// Whether a call waits for it.
+    #[serde(default)]
+    pub attached: bool,
 }
 
 /// What an owner reads of a frame that a guest sends.
@@ -241,6 +244,9 @@ pub struct Introduction {
     pub max_message: usize,
     /// The requests that the agent knew when it linked.
     pub known: Vec<RequestId>,
+    /// Whether its agent knows of attached jobs, and the owner passes on that one is detached.
+    #[serde(default)]
+    pub knows_detach: bool,
 }
 
 impl Introduction {
@@ -261,6 +267,7 @@ impl Introduction {
             last_seen: Some(facts.last_seen()),
             max_message: link.map_or(0, |link| link.terms.max_message),
             known,
+            knows_detach: link.is_some_and(|link| link.terms.knows_detach),
         }
     }
 
@@ -289,6 +296,7 @@ impl Introduction {
             dialect: self.boot.clone().into(),
             max_message: self.max_message.min(DEFAULT_MAX_MESSAGE),
             known: Vec::new(),
+            knows_detach: self.knows_detach,
         }
     }
 }
@@ -383,6 +391,7 @@ mod tests {
             exclusive: true,
             listed: true,
             deadline_ms: 20_000,
+            attached: true,
         };
         let written = envelope(key(3), 7, Some(&about), frame);
         assert!(matches!(
@@ -417,6 +426,18 @@ mod tests {
             r#"{"computerId":1,"link":2}"#,
         ] {
             assert!(read::<FromGuest>(bad).is_err(), "{bad}");
+        }
+    }
+
+    #[test]
+    fn over_an_owner_of_before_no_job_is_detached() {
+        let told = r#"{"type":"linked","computerId":3,"link":7,"boot":"b","address":"127.0.0.1:1","maxMessage":1,
+            "linkedSince":{"secs_since_epoch":0,"nanos_since_epoch":0},"known":[]}"#;
+        match read::<FromOwner>(told).unwrap() {
+            Message::Control(FromOwner::Linked(introduction)) => {
+                assert!(!introduction.terms().knows_detach);
+            }
+            other => panic!("{other:?}"),
         }
     }
 

@@ -12,7 +12,7 @@ use thiserror::Error;
 use tokio::{
     sync::{mpsc, watch},
     task::JoinSet,
-    time::{Instant, interval, timeout},
+    time::{Instant, interval, sleep, sleep_until, timeout},
 };
 
 use super::{
@@ -36,6 +36,14 @@ use crate::{
     wire::{ending::SEND_TIME, names::RequestId, outgoing},
 };
 
+/// How long a guest whose line broke has to come back, before what it waited for is stopped. If it lives, it is back
+/// within moments.
+const BACK_WITHIN: Duration = Duration::from_secs(3);
+
+/// The same for a guest that only says nothing: it may be suspended, and is waited for as long as agents wait for a
+/// bridge, and until its calls are over.
+const RESUMED_WITHIN: Duration = Duration::from_secs(60);
+
 /// How many requests and questions of one guest may be under way. A guest itself has no more than 32 at one computer.
 const MOST_UNDER_WAY: usize = 16_384;
 
@@ -55,8 +63,10 @@ pub struct OwnerEnd {
 /// Why a guest's link ends.
 #[derive(Debug, Error)]
 enum Ending {
-    #[error("it closed the link")]
-    Closed,
+    #[error("it has ended")]
+    Left,
+    #[error("this bridge leaves")]
+    Leaving,
     #[error("{0}")]
     Broken(ChannelBroken),
     #[error("nothing came from it for {} s", DEAD_AFTER.as_secs())]
@@ -113,7 +123,9 @@ impl OwnerEnd {
                 return;
             }
         };
-        let (guest, messages) = Guest::new(pid, prefix);
+        let departure = &self.registry.departure;
+        let _line = departure.line();
+        let (guest, mut messages) = Guest::new(pid, prefix);
         guest.tell(&FromOwner::Welcome {
             owner: self.owner.clone(),
         });
@@ -133,18 +145,31 @@ impl OwnerEnd {
             guest: guest.clone(),
             registry: self.registry.clone(),
             under_way: JoinSet::new(),
+            notes: JoinSet::new(),
             requests: HashSet::new(),
             turns: HashMap::new(),
             heard: Instant::now(),
         };
         let why = tokio::select! {
-            why = write(sender, messages, &guest) => why,
-            why = service.read(receiver) => why,
+            why = write(&mut sender, &mut messages, &guest) => why,
+            why = service.read(&mut receiver) => why,
             () = guest.end.cancelled() => Ending::NotReading,
+            () = departure.begun() => Ending::Leaving,
         };
         drop(present);
-        acknowledge_output(&self.registry, &guest).await;
+        if matches!(why, Ending::Leaving) {
+            // It may be gone already.
+            let _ = sender.close().await;
+            // To close with unread data would reset the connection, and the farewell would be lost with it.
+            while let Some(Ok(_)) = receiver.next().await {}
+            return;
+        }
         tracing::info!(pid, %why, "a guest has gone");
+        // What it said last still counts.
+        while service.notes.join_next().await.is_some() {}
+        drop(service);
+        let gone = stop_what_it_waited_for(self.registry.clone(), self.guests.clone(), guest, why);
+        tokio::spawn(gone);
     }
 
     /// Takes a guest in, and tells it of all computers before anything that changes from now on.
@@ -245,6 +270,39 @@ async fn greet(
     }
 }
 
+/// Sees to the jobs of a guest that has gone, as far as it is known whether a call of it waits for them: those stop,
+/// unless it comes back. All others go on.
+async fn stop_what_it_waited_for(
+    registry: Arc<Registry>,
+    guests: Arc<Guests>,
+    guest: Arc<Guest>,
+    why: Ending,
+) {
+    acknowledge_output(&registry, &guest).await;
+    let may_be_suspended = matches!(why, Ending::Silent | Ending::NotReading);
+    sleep(match why {
+        Ending::Left => Duration::ZERO,
+        _ if may_be_suspended => RESUMED_WITHIN,
+        _ => BACK_WITHIN,
+    })
+    .await;
+    for computer in registry.all() {
+        for job in computer.open_jobs_of(&guest.prefix) {
+            let (computer, guests, guest) = (computer.clone(), guests.clone(), guest.clone());
+            let until = job.waited_for_until().filter(|_| may_be_suspended);
+            tokio::spawn(async move {
+                if let Some(until) = until {
+                    sleep_until(until).await;
+                }
+                if job.is_attached() && !guests.has(&guest.prefix) {
+                    let stopped = computer.abandon(&job).await;
+                    tracing::info!(computer = %computer.key, request = %job.id, guest = guest.pid, ?stopped, "nobody waits for a job any more");
+                }
+            });
+        }
+    }
+}
+
 /// A guest that is gone says no more what output of its jobs has arrived. The owner has it all, so that they go on.
 async fn acknowledge_output(registry: &Registry, guest: &Guest) {
     for computer in registry.all() {
@@ -264,8 +322,8 @@ async fn acknowledge_output(registry: &Registry, guest: &Guest) {
 
 /// Sends what there is to send, as fast as the guest reads it.
 async fn write(
-    mut sender: MessageSink,
-    mut messages: mpsc::UnboundedReceiver<String>,
+    sender: &mut MessageSink,
+    messages: &mut mpsc::UnboundedReceiver<String>,
     guest: &Guest,
 ) -> Ending {
     // The guest holds the sender, so this never ends by itself.
@@ -287,13 +345,13 @@ async fn write(
             Err(_) => return Ending::NotReading,
         }
     }
-    Ending::Closed
+    Ending::Left
 }
 
 async fn next_text(receiver: &mut MessageStream) -> Result<String, Ending> {
     match receiver.next().await {
         Some(text) => text.map_err(Ending::Broken),
-        None => Err(Ending::Closed),
+        None => Err(Ending::Left),
     }
 }
 
@@ -303,6 +361,8 @@ struct Service {
     registry: Arc<Registry>,
     /// Requests and questions under way; they end with the link.
     under_way: JoinSet<Option<RequestId>>,
+    /// Small frames that are handed over, which its end must not undo.
+    notes: JoinSet<()>,
     /// The requests among them, by id. One that is sent again while it waits for its turn waits once.
     requests: HashSet<RequestId>,
     /// The guest's turn at each computer.
@@ -312,12 +372,12 @@ struct Service {
 }
 
 impl Service {
-    async fn read(&mut self, mut receiver: MessageStream) -> Ending {
+    async fn read(&mut self, receiver: &mut MessageStream) -> Ending {
         let mut ticks = interval(PING_EVERY);
         let mut n = 0;
         loop {
             tokio::select! {
-                text = next_text(&mut receiver) => {
+                text = next_text(receiver) => {
                     self.heard = Instant::now();
                     let taken = text.and_then(|text| self.take(&text));
                     if let Err(why) = taken {
@@ -325,6 +385,7 @@ impl Service {
                     }
                 }
                 Some(done) = self.under_way.join_next() => self.done(done.ok().flatten()),
+                Some(_) = self.notes.join_next() => {}
                 _ = ticks.tick() => {
                     if self.heard.elapsed() > DEAD_AFTER {
                         return Ending::Silent;
@@ -386,7 +447,7 @@ impl Service {
         else {
             return Ok(());
         };
-        if self.under_way.len() >= MOST_UNDER_WAY {
+        if self.under_way.len() + self.notes.len() >= MOST_UNDER_WAY {
             return Ok(());
         }
         match (outline.kind.as_ref(), &envelope.about) {
@@ -395,12 +456,16 @@ impl Service {
                     self.relay(computer, link, outline.id, about, envelope.frame.get());
                 }
             }
-            ("cancel" | "ack" | "output-ack", None) => {
+            (kind @ ("cancel" | "detach" | "ack" | "output-ack"), None) => {
+                if kind == "detach"
+                    && let Some(job) = computer.job(&outline.id)
+                {
+                    job.detach();
+                }
                 let frame = envelope.frame.get().to_owned();
-                self.under_way.spawn(async move {
+                self.notes.spawn(async move {
                     // A link that takes nothing for so long has an end of its own coming.
                     let _ = timeout(SEND_TIME, link.note(frame)).await;
-                    None
                 });
             }
             (kind, _) => {
@@ -428,6 +493,7 @@ impl Service {
         let code = about.code.clone().into_owned();
         let frame = frame.to_owned();
         let deadline = Instant::now() + Duration::from_millis(about.deadline_ms);
+        let attached = about.attached;
         tracing::debug!(computer = %computer.key, request = %id, guest = guest.pid, "passed on");
         self.under_way.spawn(async move {
             let relayed = Relayed {
@@ -439,6 +505,7 @@ impl Service {
                 },
                 frame,
                 deadline,
+                attached,
             };
             let arrived = || guest.tell(&FromOwner::Arrived { id: id.clone() });
             computer.relay(&link, relayed, &turn, arrived).await;

@@ -276,6 +276,7 @@ fn about(job: &Job, deadline: Instant) -> AboutRequest<'_> {
         exclusive: job.exclusive,
         listed: job.listed,
         deadline_ms: milliseconds(deadline.saturating_duration_since(Instant::now())),
+        attached: job.is_attached(),
     }
 }
 

@@ -69,6 +69,7 @@ impl Role {
                             hand_over = Instant::now() + HAND_OVER;
                             continue;
                         }
+                        Ended::Left => return,
                         // Perhaps this process was the one that stood still: the next attempt tells.
                         Ended::Frozen => {
                             tracing::warn!("the link port's owner says nothing any more");
@@ -115,11 +116,12 @@ impl Role {
 
     async fn own(self, claimed: Claimed) {
         let Claimed { owner, serve } = claimed;
+        let registry = self.registry.clone();
         let end = match self.secret().await {
             Ok(secret) => Some(OwnerEnd::new(
                 owner.clone(),
                 secret,
-                self.registry,
+                self.registry.clone(),
                 self.guests,
                 self.reach.clone(),
             )),
@@ -130,7 +132,11 @@ impl Role {
         };
         tracing::info!(address = %owner.address, "this bridge holds the link port: computers can link");
         self.reach.send_replace(Reach::Here { owner, bridges: 1 });
-        serve(end).await;
+        tokio::select! {
+            () = serve(end) => {}
+            // The place is free for the next, and nobody comes here any more.
+            () = registry.departure.begun() => {}
+        }
     }
 
     async fn join(&self) -> Result<GuestEnd, NotJoined> {

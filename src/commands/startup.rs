@@ -116,14 +116,17 @@ fn block_on(
         let catalogue = tools::start(config, folders.own_tools(), others);
         let server = Server::new(fleet.clone(), catalogue);
         let why = serve(Bridge {
-            fleet,
+            fleet: fleet.clone(),
             server,
             signals,
         })
         .await;
-        if let Some(upstream) = upstream {
-            upstream.leave().await;
-        }
+        let servers_leave = async {
+            if let Some(upstream) = upstream {
+                upstream.leave().await;
+            }
+        };
+        tokio::join!(fleet.leave(), servers_leave);
         why
     })?;
     // Dropping the runtime would wait for a read of a terminal or a file that nobody ends.

@@ -167,6 +167,9 @@ impl Computer {
             .as_millis();
         if let Dialect::V2(boot) = link.dialect() {
             request = request.for_boot(boot, u64::try_from(left).unwrap_or(u64::MAX));
+            if link.terms.knows_detach {
+                request = request.attached();
+            }
         }
         // A place in the computer's event queue: held until the computer has taken the request from there.
         let place = tokio::select! {

@@ -180,6 +180,13 @@ impl Computer {
         jobs
     }
 
+    /// The jobs of this bridge without an end for which a call waits.
+    pub fn attached_jobs(&self) -> Vec<Arc<Job>> {
+        let mut open = lock(&self.jobs).open();
+        open.retain(|job| job.is_attached());
+        open
+    }
+
     /// The jobs without an end that the bridge asked whose ids begin so.
     pub fn open_jobs_of(&self, prefix: &str) -> Vec<Arc<Job>> {
         let mut open = lock(&self.others).open();
@@ -187,9 +194,14 @@ impl Computer {
         open
     }
 
-    /// The computer has taken this request; the job, if there is one.
-    pub fn accepted(&self, id: &RequestId) -> Option<Arc<Job>> {
-        self.job(id).inspect(|job| job.accept())
+    /// The computer has taken this request, and may know that its job goes on by itself; the job, if there is one.
+    pub fn accepted(&self, id: &RequestId, detached: bool) -> Option<Arc<Job>> {
+        self.job(id).inspect(|job| {
+            job.accept();
+            if detached {
+                job.note_detached();
+            }
+        })
     }
 
     /// A job has printed; the job, if there is one.

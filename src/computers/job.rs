@@ -3,7 +3,7 @@
 use std::{sync::Arc, time::SystemTime};
 
 use serde::{Deserialize, Serialize};
-use tokio::sync::watch;
+use tokio::{sync::watch, time::Instant};
 
 use super::{
     ends::{End, Loss},
@@ -84,6 +84,23 @@ pub struct Progress {
     pub end: Option<Arc<End>>,
     /// When it ended.
     pub ended: Option<SystemTime>,
+    /// Whether a call waits for it.
+    attachment: Attachment,
+    /// Until when that waits at most, if it is another bridge's.
+    waited_for_until: Option<Instant>,
+}
+
+/// Whether a call waits for a job.
+#[derive(Debug, Clone, Copy, PartialEq, Eq)]
+pub enum Attachment {
+    /// It is another bridge's, which did not say.
+    Unknown,
+    /// One does: the job stops when the call is given up.
+    Attached,
+    /// The call was answered, and the job goes on by itself. Its agent has not said yet that it knows.
+    Detaching,
+    /// So it is, and its agent knows, or has never stopped such a job.
+    Detached,
 }
 
 /// Where a job stands.
@@ -101,7 +118,9 @@ pub enum Stage {
 impl Job {
     /// A request that is about to be sent.
     pub fn new(id: RequestId, about: About<'_>, boot: Option<Boot>) -> Arc<Self> {
-        Arc::new(Self::at(id, about, boot, SystemTime::now(), false))
+        let job = Self::at(id, about, boot, SystemTime::now(), false);
+        job.attach(None);
+        Arc::new(job)
     }
 
     /// A job that an agent still knows from another bridge.
@@ -214,6 +233,52 @@ impl Job {
         fits
     }
 
+    /// Notes that a call waits for it, `until` then at most if that is known, unless it was answered before.
+    pub fn attach(&self, until: Option<Instant>) {
+        self.progress.send_if_modified(|progress| {
+            if progress.attachment == Attachment::Unknown {
+                progress.attachment = Attachment::Attached;
+                progress.waited_for_until = until;
+            }
+            false
+        });
+    }
+
+    /// Notes that the call that waited for it was answered, though it goes on.
+    pub fn detach(&self) {
+        self.progress.send_if_modified(|progress| {
+            let first = matches!(
+                progress.attachment,
+                Attachment::Unknown | Attachment::Attached
+            );
+            if first {
+                progress.attachment = Attachment::Detaching;
+            }
+            first
+        });
+    }
+
+    /// Notes that its agent knows that it goes on by itself.
+    pub fn note_detached(&self) {
+        self.progress.send_if_modified(|progress| {
+            let first = progress.attachment == Attachment::Detaching;
+            if first {
+                progress.attachment = Attachment::Detached;
+            }
+            first
+        });
+    }
+
+    /// Whether a call waits for it.
+    pub fn is_attached(&self) -> bool {
+        self.look(|progress| progress.attachment == Attachment::Attached)
+    }
+
+    /// Until when the call waits for it, if another bridge told so.
+    pub fn waited_for_until(&self) -> Option<Instant> {
+        self.look(|progress| progress.waited_for_until)
+    }
+
     /// Notes that the computer has it.
     pub fn accept(&self) {
         self.progress.send_if_modified(|progress| {
@@ -289,6 +354,8 @@ impl Progress {
             next_seq: 1,
             end: None,
             ended: None,
+            attachment: Attachment::Unknown,
+            waited_for_until: None,
         }
     }
 
@@ -310,6 +377,11 @@ impl Progress {
     /// Whether it has ended.
     pub fn has_ended(&self) -> bool {
         self.stage == Stage::Ended
+    }
+
+    /// Whether its agent has to be told that it goes on by itself.
+    pub fn is_detaching(&self) -> bool {
+        self.attachment == Attachment::Detaching && !self.has_ended()
     }
 
     /// Whether there is something to tell one who knows what was printed up to `cursor`.

@@ -67,6 +67,9 @@ pub struct Terms {
     pub max_message: usize,
     /// The requests that the agent knew when it linked.
     pub known: Vec<RequestId>,
+    /// Whether the agent stops a job that is attached to a call once no bridge claims it any more, and can be told, over
+    /// this link, that it goes on by itself.
+    pub knows_detach: bool,
 }
 
 /// A link, through which a linked computer is sent frames.

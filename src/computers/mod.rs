@@ -7,6 +7,7 @@
 
 mod asking;
 pub mod computer;
+pub mod departure;
 pub mod ends;
 mod facts;
 pub mod fleet;
@@ -14,6 +15,7 @@ pub mod follower;
 pub mod job;
 mod job_table;
 pub mod key;
+mod letting_go;
 pub mod link;
 mod output;
 pub mod reach;

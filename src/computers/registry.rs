@@ -12,6 +12,7 @@ use std::{
 
 use super::{
     computer::{Computer, Presence},
+    departure::Departure,
     facts::Facts,
     follower::Follower,
     job::Job,
@@ -34,6 +35,8 @@ pub struct Registry {
     links: AtomicU64,
     /// Makes the ids of this bridge's requests.
     pub ids: RequestIds,
+    /// Tells every line when this bridge leaves.
+    pub departure: Departure,
     /// Whoever passes the computers on to others.
     followers: Vec<Arc<dyn Follower>>,
 }
@@ -60,6 +63,7 @@ impl Registry {
             dialect: hello.dialect(),
             max_message: hello.max_message.min(DEFAULT_MAX_MESSAGE),
             known: std::mem::take(&mut hello.jobs),
+            knows_detach: hello.knows_detach(),
         };
         let link = Link::new(terms, outlet);
         let (computer, older) = self.register(facts, &link.terms.known, link.clone());

@@ -20,6 +20,8 @@ pub struct Relayed<'a> {
     pub frame: String,
     /// Until when it is worth sending.
     pub deadline: Instant,
+    /// Whether a call waits for it until then.
+    pub attached: bool,
 }
 
 impl Computer {
@@ -38,6 +40,7 @@ impl Computer {
             about,
             frame,
             deadline,
+            attached,
         } = relayed;
         let job = {
             let mut others = lock(&self.others);
@@ -53,6 +56,9 @@ impl Computer {
                 }
             }
         };
+        if attached {
+            job.attach(Some(deadline));
+        }
         let outbound = |frame| Outbound {
             job: &job,
             frame,

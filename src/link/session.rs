@@ -76,6 +76,7 @@ pub async fn run(mut socket: Box<WebSocket>, address: SocketAddr, shared: Arc<Sh
     };
 
     let protocol = hello.protocol;
+    let _line = shared.registry.departure.line();
     let dead_seconds = dead_seconds(&hello);
     let (outlet, frames) = ToSession::new();
     let Registered {
@@ -243,6 +244,7 @@ impl Session {
 
     async fn serve(&mut self, mut frames: Frames) -> Ending {
         let link = self.link.clone();
+        let shared = self.shared.clone();
         // WebSocket pings prove nothing, since the game's Java answers them, and version 1 has no others.
         let watched = link.dialect().is_v2();
         loop {
@@ -257,11 +259,34 @@ impl Session {
                 Some(frame) = frames.recv() => self.send(*frame).await,
                 () = sleep_until(due), if watched => self.tick().await,
                 ending = link.told_to_end() => return ending,
+                () = shared.registry.departure.begun() => {
+                    let told = self.farewell(frames).await;
+                    return told.err().unwrap_or(Ending::Leaving);
+                }
             };
             if let Err(ending) = step {
                 return ending;
             }
         }
+    }
+
+    /// Tells the agent what to stop, now that nobody will wait for it any more.
+    async fn farewell(&mut self, mut frames: Frames) -> Result<(), Ending> {
+        // What would be asked from now on is not.
+        frames.close();
+        if !self.link.dialect().is_v2() {
+            return Ok(());
+        }
+        // Before the requests that wait here: those then don't even begin.
+        for job in self.computer.attached_jobs() {
+            self.write(outgoing::cancel(&job.id)).await?;
+        }
+        while let Ok(frame) = frames.try_recv() {
+            if let Outgoing::Message(message) = *frame {
+                self.write(message).await?;
+            }
+        }
+        Ok(())
     }
 
     /// When there is something to do though nothing comes.
@@ -312,9 +337,9 @@ impl Session {
         let new_protocol = self.link.dialect().is_v2();
         match frame {
             AgentFrame::Response(response) => return self.take_response(response, text).await,
-            AgentFrame::Accepted { id } if new_protocol => {
+            AgentFrame::Accepted { id, detached } if new_protocol => {
                 let guest = self.pass_on(&id, text);
-                if self.computer.accepted(&id).is_none() && !guest {
+                if self.computer.accepted(&id, detached).is_none() && !guest {
                     self.unasked.take()?;
                 }
             }

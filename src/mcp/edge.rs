@@ -43,7 +43,7 @@ const MAX_IN_FLIGHT: usize = 1_024;
 const MAX_UNREAD: usize = 16 * 1024 * 1024;
 
 /// How long, after the client closed our input, requests that are nearly answered still have.
-const LAST_ANSWERS: Duration = Duration::from_millis(300);
+const LAST_ANSWERS: Duration = Duration::from_millis(250);
 
 /// The transport between a client's lines and rmcp.
 pub struct Edge {

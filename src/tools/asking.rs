@@ -92,7 +92,7 @@ impl Drop for CancelOnDrop {
         if let Some(job) = self.job.take() {
             let computer = self.computer.clone();
             tokio::spawn(async move {
-                let cancelled = computer.cancel(&job, STOP_TIME).await;
+                let cancelled = computer.abandon(&job).await;
                 tracing::info!(computer = %computer.key, request = %job.id, ?cancelled, "the client cancelled a call");
             });
         }

@@ -46,6 +46,8 @@ pub enum Ending {
     Silent(u64),
     /// It was linked to another bridge, which tells this of it.
     Elsewhere(String),
+    /// This bridge leaves.
+    Leaving,
 }
 
 impl Ending {
@@ -77,6 +79,7 @@ impl Ending {
             Self::NotReading => format!("it took nothing for {} s", SEND_TIME.as_secs()),
             Self::Silent(seconds) => format!("nothing came from it for {seconds} s"),
             Self::Elsewhere(why) => why.clone(),
+            Self::Leaving => "the mcp-bridge that held the link port has ended".to_owned(),
         }
     }
 
@@ -88,7 +91,7 @@ impl Ending {
             | Self::Broken(_)
             | Self::NotReading
             | Self::Elsewhere(_) => None,
-            Self::Silent(_) => Some(1001),
+            Self::Silent(_) | Self::Leaving => Some(1001),
             Self::Binary => Some(1003),
             Self::TooLarge => Some(1009),
             Self::BadHello(_) => Some(4400),

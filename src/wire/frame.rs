@@ -22,6 +22,8 @@ pub enum AgentFrame {
     Accepted {
         /// The request's id.
         id: RequestId,
+        /// Whether its job goes on by itself, since the bridge said so.
+        detached: bool,
     },
     /// A piece of what a job printed (version 2).
     Output(OutputPiece),
@@ -154,6 +156,8 @@ struct Wire<'a> {
     #[serde(default, rename = "outputBytes")]
     output_bytes: Option<u64>,
     #[serde(default)]
+    detached: Option<bool>,
+    #[serde(default)]
     name: Option<String>,
     #[serde(default)]
     label: Option<String>,
@@ -186,6 +190,7 @@ pub fn read(message: &str, mode: TextMode) -> Result<AgentFrame, FrameError> {
         "hello" => AgentFrame::Hello(Box::new(hello::read(message)?)),
         "accepted" => AgentFrame::Accepted {
             id: request(wire.id)?,
+            detached: wire.detached.unwrap_or(false),
         },
         "output" => AgentFrame::Output(OutputPiece {
             id: request(wire.id)?,

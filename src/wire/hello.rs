@@ -17,6 +17,9 @@ const MAX_LABEL: usize = 128;
 /// The longest name of an agent's start, in bytes. Ours has 16.
 const MAX_BOOT: usize = 128;
 
+/// How many capabilities of an agent are looked at.
+const MAX_CAPABILITIES: usize = 64;
+
 /// Why a hello can't be read.
 #[derive(Debug, Error)]
 pub enum HelloError {
@@ -54,9 +57,16 @@ pub struct Hello {
     pub boot: Option<String>,
     /// The requests it still knows (version 2).
     pub jobs: Vec<RequestId>,
+    /// What it can do beyond the first agents of version 2, by name.
+    pub capabilities: Vec<String>,
 }
 
 impl Hello {
+    /// Whether it stops a job that is attached to a call once no bridge claims it any more, unless it was detached.
+    pub fn knows_detach(&self) -> bool {
+        self.capabilities.iter().any(|name| name == "detach")
+    }
+
     /// What is spoken on this link after hello-ok.
     pub fn dialect(&self) -> Dialect {
         match self.protocol {
@@ -109,6 +119,8 @@ struct WireHello {
     // Not an array when an agent writes an empty Lua table.
     #[serde(default)]
     jobs: Value,
+    #[serde(default)]
+    capabilities: Value,
 }
 
 /// Reads a hello.
@@ -145,6 +157,15 @@ pub(super) fn read(message: &str) -> Result<Hello, HelloError> {
                 .iter()
                 .filter_map(Value::as_str)
                 .map(RequestId::from)
+                .collect(),
+            _ => Vec::new(),
+        },
+        capabilities: match wire.capabilities {
+            Value::Array(names) => names
+                .iter()
+                .filter_map(Value::as_str)
+                .take(MAX_CAPABILITIES)
+                .map(|name| clip(name.to_owned()))
                 .collect(),
             _ => Vec::new(),
         },

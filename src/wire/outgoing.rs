@@ -50,6 +50,11 @@ pub fn cancel(id: &RequestId) -> String {
     ascii(&json!({ "type": "cancel", "id": id }))
 }
 
+/// This job's call was answered, and it is to go on by itself.
+pub fn detach(id: &RequestId) -> String {
+    ascii(&json!({ "type": "detach", "id": id }))
+}
+
 /// All of a job's output up to this piece arrived.
 pub fn output_ack(id: &RequestId, seq: u64) -> String {
     ascii(&json!({ "type": "output-ack", "id": id, "seq": seq }))
@@ -93,6 +98,8 @@ pub struct Request<'a> {
     boot: Option<&'a Boot>,
     #[serde(rename = "deadlineMs", skip_serializing_if = "Option::is_none")]
     deadline_ms: Option<u64>,
+    #[serde(skip_serializing_if = "std::ops::Not::not")]
+    attached: bool,
 }
 
 impl<'a> Request<'a> {
@@ -105,6 +112,7 @@ impl<'a> Request<'a> {
             params,
             boot: None,
             deadline_ms: None,
+            attached: false,
         }
     }
 
@@ -112,6 +120,12 @@ impl<'a> Request<'a> {
     pub fn for_boot(mut self, boot: &'a Boot, deadline_ms: u64) -> Self {
         self.boot = Some(boot);
         self.deadline_ms = Some(deadline_ms);
+        self
+    }
+
+    /// The same for an agent that stops it once no bridge claims it: a call waits for it.
+    pub fn attached(mut self) -> Self {
+        self.attached = true;
         self
     }
 

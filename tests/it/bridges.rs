@@ -37,7 +37,7 @@ impl Place {
         }
     }
 
-    fn address(&self) -> SocketAddr {
+    pub fn address(&self) -> SocketAddr {
         self.port.address()
     }
 
@@ -120,7 +120,7 @@ async fn asked(own: &mut Bridge, code: &[&str]) {
 }
 
 #[cfg(unix)]
-fn signal(pid: u32, signal: rustix::process::Signal) {
+pub fn signal(pid: u32, signal: rustix::process::Signal) {
     let pid = rustix::process::Pid::from_raw(i32::try_from(pid).unwrap()).unwrap();
     rustix::process::kill_process(pid, signal).unwrap();
 }

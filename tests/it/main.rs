@@ -19,6 +19,7 @@ mod http_sessions;
 #[cfg(unix)]
 mod install;
 mod jobs;
+mod leaving;
 mod link;
 mod load;
 mod long_jobs;

@@ -41,10 +41,10 @@ const FULL: &[u8] = b"HTTP/1.1 503 Service Unavailable\r\nconnection: close\r\nr
     content-type: text/plain\r\ncontent-length: 33\r\n\r\nThere are too many connections.\r\n";
 
 /// How long, at the end, requests that are nearly answered still have.
-const LAST_ANSWERS: Duration = Duration::from_millis(300);
+const LAST_ANSWERS: Duration = Duration::from_millis(250);
 
-/// How long connections then have to end.
-const CLOSING: Duration = Duration::from_secs(1);
+/// How long connections then have to end, while computers are told what to stop.
+const CLOSING: Duration = Duration::from_millis(150);
 
 /// Why MCP can't be served at this address. The messages say which setting to change.
 #[derive(Debug, Error)]
@@ -86,6 +86,7 @@ pub struct McpPort {
     listener: TcpListener,
     address: SocketAddr,
     routes: Routes,
+    fleet: Arc<Fleet>,
     ending: CancellationToken,
 }
 
@@ -130,7 +131,8 @@ impl McpPort {
         Ok(Self {
             address: listener.local_addr().map_err(failed)?,
             listener,
-            routes: Routes::new(admission, server, fleet, ending.clone()),
+            routes: Routes::new(admission, server, fleet.clone(), ending.clone()),
+            fleet,
             ending,
         })
     }
@@ -140,7 +142,8 @@ impl McpPort {
         self.address
     }
 
-    /// Serves until `leave` is done, and ends what is under way then, within a second and a half.
+    /// Serves until `leave` is done, and ends what is under way then, within half a second: also
+    /// what computers were asked.
     pub async fn serve<T>(self, leave: impl Future<Output = T>) -> T {
         let connections = Connections::new(BOUNDS);
         let left = tokio::select! {
@@ -151,7 +154,7 @@ impl McpPort {
         if !connections.leave(LAST_ANSWERS).await {
             // Streams that stay open, and calls that take long.
             self.ending.cancel();
-            connections.leave(CLOSING).await;
+            tokio::join!(connections.leave(CLOSING), self.fleet.leave());
         }
         left
     }

@@ -149,7 +149,10 @@ impl Arguments {
         match waited {
             Waited::Ended => Ok(whole(&computer, &job)?),
             Waited::Running => match self.on_timeout {
-                OnTimeout::Detach => Ok(self.still_running(&computer, &job)),
+                OnTimeout::Detach => {
+                    computer.detach(&job).await;
+                    Ok(self.still_running(&computer, &job))
+                }
                 OnTimeout::Cancel => self.cancel(&computer, &job).await,
             },
             Waited::NotTaken => self.not_taken(&computer, &job).await,

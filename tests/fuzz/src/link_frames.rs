@@ -67,7 +67,7 @@ fn check_frame(message: &str, read: &AgentFrame, mode: TextMode) {
             let told = value["label"].as_str().unwrap_or_default();
             assert_eq!(label.is_none(), told.is_empty());
         }
-        AgentFrame::Accepted { id } => {
+        AgentFrame::Accepted { id, .. } => {
             assert_eq!(
                 (kind, value["id"].as_str()),
                 ("accepted", Some(id.as_str()))

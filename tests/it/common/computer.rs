@@ -59,14 +59,19 @@ impl Computer {
     /// The same, as this start of its program, which still knows these requests.
     pub async fn link_boot(port: SocketAddr, id: u64, boot: &str, jobs: &[&str]) -> Self {
         let mut computer = Self::connect(port).await;
+        computer.say_hello_as(id, boot, jobs).await;
+        computer
+    }
+
+    /// Links as this start of a program of version 2.
+    pub async fn say_hello_as(&mut self, id: u64, boot: &str, jobs: &[&str]) {
         let hello = json!({
             "type": "hello", "computerId": id, "computerLabel": "two", "protocol": 2,
             "agent": {"name": "test-agent", "version": "9.9.9"}, "boot": boot,
             "computer": {"kind": "turtle", "advanced": true, "host": "tests", "width": 39, "height": 13},
             "policy": "full", "capabilities": [], "maxMessage": 131072, "jobs": jobs,
         });
-        assert_eq!(computer.hello(hello).await["type"], "hello-ok");
-        computer
+        assert_eq!(self.hello(hello).await["type"], "hello-ok");
     }
 
     /// Sends a hello and returns the answer.
