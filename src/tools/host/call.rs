@@ -136,9 +136,9 @@ impl HostHandler {
         };
         Ended {
             printed: record.printed(untold),
-            came_back: match end {
+            came_back: match &end {
                 Ok(_) => String::new(),
-                Err(_) => record.answers(),
+                Err(problem) => record.answers(&problem.to_string()),
             },
             end,
         }

@@ -28,11 +28,18 @@ struct Known {
     is_cut: bool,
     /// Computers that were asked and have not answered.
     asked: Vec<Value>,
-    answers: VecDeque<String>,
+    answers: VecDeque<Line>,
     /// Bytes of all of `answers`.
     size: usize,
     /// Answers that are no longer kept.
     forgotten: usize,
+}
+
+/// What came of one computer.
+struct Line {
+    text: String,
+    /// What went wrong, if something did.
+    error: Option<String>,
 }
 
 impl Record {
@@ -56,11 +63,14 @@ impl Record {
             known.asked.remove(at);
         }
         known.size += line.len();
-        known.answers.push_back(line);
+        known.answers.push_back(Line {
+            text: line,
+            error: outcome.error.clone(),
+        });
         while known.size > KEPT
             && let Some(oldest) = known.answers.pop_front()
         {
-            known.size -= oldest.len();
+            known.size -= oldest.text.len();
             known.forgotten += 1;
         }
     }
@@ -80,14 +90,19 @@ impl Record {
         text
     }
 
-    /// What came back from computers, one line each, and which have not answered; empty if none was asked.
-    pub fn answers(&self) -> String {
+    /// What came back from computers, one line each, and which have not answered; empty if none was asked. What `said`
+    /// tells already is left out: a script throws what goes wrong with the only computer that it asks.
+    pub fn answers(&self, said: &str) -> String {
         let known = self.lock();
         let mut lines = Vec::new();
         if known.forgotten > 0 {
             lines.push(format!("[{} earlier ones are not shown]", known.forgotten));
         }
-        lines.extend(known.answers.iter().cloned());
+        for Line { text, error } in &known.answers {
+            if error.as_ref().is_none_or(|error| !said.contains(error)) {
+                lines.push(text.clone());
+            }
+        }
         if !known.asked.is_empty() {
             let asked: Vec<_> = known.asked.iter().map(Value::to_string).collect();
             lines.push(format!("No answer yet from: {}", asked.join(", ")));
@@ -142,7 +157,7 @@ mod tests {
         for id in 1..=58 {
             record.answer(&outcome(id, json!("x".repeat(id as usize * 100))));
         }
-        let answers = record.answers();
+        let answers = record.answers("");
         assert!(answers.len() < KEPT + 200, "{}", answers.len());
         assert!(answers.starts_with('['), "{answers:.100}");
         assert!(answers.contains("more bytes)\n58: \"xxx"), "{answers}");
@@ -150,6 +165,20 @@ mod tests {
             answers.ends_with("\nNo answer yet from: 59, 60"),
             "{answers}"
         );
+    }
+
+    #[test]
+    fn what_a_script_throws_of_a_computer_is_not_told_twice() {
+        let record = Record::default();
+        record.answer(&outcome(1, json!(2)));
+        record.answer(&Outcome {
+            id: json!(2),
+            returns: None,
+            error: Some("no coal".to_owned()),
+            output: String::new(),
+        });
+        assert_eq!(record.answers("script:2: no coal"), "1: 2");
+        assert_eq!(record.answers("script:2: nil"), "1: 2\n2: no coal");
     }
 
     #[test]
