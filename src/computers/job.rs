@@ -399,7 +399,7 @@ impl Progress {
         self.output.read(cursor, most)
     }
 
-    /// As [`Output::exact`].
+    /// What was printed and is still kept, each byte as it was printed (see [`crate::base::byte_text`]).
     pub fn exact_output(&self) -> String {
         self.output.exact()
     }
