@@ -5,6 +5,7 @@ local console = require("mcp-computer.console")
 local describe = require("mcp-computer.describe")
 local environment = require("mcp-computer.environment")
 local guard = require("mcp-computer.guard")
+local halting = require("mcp-computer.halting")
 local json = require("mcp-computer.json")
 local present = require("mcp-computer.present")
 local printing = require("mcp-computer.printing")
@@ -172,16 +173,15 @@ function job.new(id, code, setup, options)
     console = nil,
     terminal = nil,          -- the one that it last used
     printing = nil,
+    on_halt = nil,
   }, job)
   self.console = console.new({
     output = self.output, on_much = function() give_way(self) end, where = setup.where,
   })
   self.terminal = self.console.terminal
   self.printing = printing.new(self.console)
-  local env = environment.new({
-    program = options.program,
-    on_halt = function(name) options.on_halt(self, name) end,
-  })
+  self.on_halt = function(name) options.on_halt(self, name) end
+  local env = environment.new({ program = options.program, on_halt = self.on_halt })
   self.thread = create(function() body(self, env) end)
   return self
 end
@@ -215,12 +215,14 @@ function job:resume(event)
   local agent_terminal = term_current()
   present.set(self.terminal)
   printing.enter(self.printing)
+  halting.enter(self.on_halt)
   local ok, yielded
   if event then
     ok, yielded = resume(self.thread, unpack(event, 1, event.n))
   else
     ok, yielded = resume(self.thread)
   end
+  halting.leave()
   printing.leave(self.printing)
   self.terminal = term_current()
   present.set(agent_terminal)

@@ -27,6 +27,7 @@ const MODULES: &[(&str, &str)] = modules![
     "environment",
     "game",
     "guard",
+    "halting",
     "handlers",
     "identity",
     "incoming",

@@ -395,34 +395,45 @@ async fn each_call_has_an_environment_of_its_own() {
 async fn a_reboot_in_code_is_answered_first() {
     let mut bridge = Bridge::initialized().await;
     let port = bridge.link_port().await;
-    let rebooting = options(1, "one").with_file(
-        "startup.lua",
-        format!("shell.run('mcp-computer ws://{port}')"),
+    // A program of the player's sees that the game's functions are what they are.
+    let beside = format!(
+        "local game = os.reboot \
+         parallel.waitForAny(function() shell.run('mcp-computer ws://{port}') end, function() \
+         while true do os.pullEvent() if os.reboot ~= game then fs.open('replaced', 'w').close() end end end)"
     );
-    let computer = start(rebooting, "");
+    let computer = start(options(1, "one").with_file("startup.lua", beside), "");
     bridge.linked(1).await;
-    let answer = bridge
-        .call(
-            "exec-lua",
-            json!({"computerId": 1, "code": "print('bye') os.reboot()"}),
-        )
+    // The game's own program calls a function that no code of the job has seen.
+    let codes = [
+        "print('bye') os.reboot()",
+        "print('bye') shell.run('reboot')",
+    ];
+    for (boots, code) in (2..).zip(codes) {
+        let answer = bridge
+            .call("exec-lua", json!({"computerId": 1, "code": code}))
+            .await;
+        assert!(
+            !answer.is_error
+                && answer.text.starts_with("bye\n")
+                && answer
+                    .text
+                    .ends_with("[os.reboot was called; the computer goes down now]\n"),
+            "{}",
+            answer.text
+        );
+        assert!(
+            computer
+                .until(PATIENCE, |computer| computer.boots() == boots)
+                .await
+        );
+        until("the computer links again", async || {
+            let call = json!({"computerId": 1, "code": "1+1"});
+            let answer = bridge.call("exec-lua", call).await.text;
+            is(answer == "2", answer)
+        })
         .await;
-    assert!(
-        !answer.is_error && answer.text.contains("bye"),
-        "{}",
-        answer.text
-    );
-    assert!(
-        computer
-            .until(PATIENCE, |computer| computer.boots() == 2)
-            .await
-    );
-    until("the computer links again", async || {
-        let call = json!({"computerId": 1, "code": "1+1"});
-        let answer = bridge.call("exec-lua", call).await.text;
-        is(answer == "2", answer)
-    })
-    .await;
+    }
+    assert!(computer.read_file("replaced").is_none());
     bridge.leave().await;
 }
 

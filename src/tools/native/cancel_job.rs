@@ -118,10 +118,13 @@ impl Native for CancelJob {
 /// What a job that was stopped has printed: as much as one call of get-job shows.
 fn printed(job: &Job, progress: &Progress) -> String {
     let page = progress.read(0, PAGE);
-    if page.text.is_empty() {
-        return String::new();
+    let mut shown = match page.text.as_str() {
+        "" => String::new(),
+        output => format!("\n\nOutput so far:\n{output}"),
+    };
+    if let Some(end) = progress.end.as_deref() {
+        outcome::push_screen(&mut shown, end);
     }
-    let mut shown = format!("\n\nOutput so far:\n{}", page.text);
     if page.more {
         end_line(&mut shown);
         shown.push_str(&format!(
