@@ -88,7 +88,7 @@ function identity.hello(options)
       height = height,
     },
     policy = "full",
-    capabilities = json.array({ "cancel", "output", "parts", "jobs", "exclusive", "handlers", "detach" }),
+    capabilities = json.array({ "cancel", "output", "parts", "jobs", "exclusive", "handlers", "detach", "where" }),
     maxMessage = identity.MAX_MESSAGE,
     token = options.token,
     jobs = json.array(options.jobs),

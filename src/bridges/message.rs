@@ -233,6 +233,9 @@ pub struct Introduction {
     /// This start of the agent program; none with an agent of version 1.
     #[serde(default, skip_serializing_if = "Option::is_none")]
     pub boot: Option<Boot>,
+    /// What the agent can do. Bridges up to 1.0.0 don't tell.
+    #[serde(default, skip_serializing_if = "Option::is_none")]
+    pub capabilities: Option<Vec<String>>,
     /// Where the link came from.
     pub address: SocketAddr,
     /// When it was made.
@@ -262,6 +265,7 @@ impl Introduction {
             agent: facts.agent.clone(),
             machine: facts.machine.clone(),
             boot: facts.boot.clone(),
+            capabilities: facts.capabilities.clone(),
             address: facts.address,
             linked_since: facts.linked_since,
             last_seen: Some(facts.last_seen()),
@@ -279,6 +283,7 @@ impl Introduction {
             agent: self.agent.clone(),
             machine: self.machine.clone(),
             boot: self.boot.clone(),
+            capabilities: self.capabilities.clone(),
             address: self.address,
             linked_since: self.linked_since,
             last_seen: Default::default(),

@@ -27,6 +27,9 @@ pub struct Facts {
     pub machine: Option<Machine>,
     /// This start of the agent program (version 2).
     pub boot: Option<Boot>,
+    /// What the agent can do beyond what each of its version does; none: the bridge that holds the link port is of
+    /// version 1.0.0, which doesn't tell.
+    pub capabilities: Option<Vec<String>>,
     /// Where the link came from.
     pub address: SocketAddr,
     /// When the link was made.
@@ -73,6 +76,7 @@ impl Facts {
             agent: hello.agent.clone(),
             machine: hello.machine.clone(),
             boot: hello.dialect().boot().cloned(),
+            capabilities: Some(hello.capabilities.clone()),
             address,
             linked_since: SystemTime::now(),
             last_seen: LastSeen::default(),
@@ -87,6 +91,7 @@ impl Facts {
             agent: self.agent.clone(),
             machine: self.machine.clone(),
             boot: self.boot.clone(),
+            capabilities: self.capabilities.clone(),
             address: self.address,
             linked_since: self.linked_since,
             last_seen: LastSeen {

@@ -14,6 +14,13 @@ use crate::{
 #[error("{0}")]
 pub struct JobFailed(String);
 
+impl JobFailed {
+    /// The same, with something more to know below it.
+    pub fn noting(self, note: &str) -> Self {
+        Self(self.0 + note)
+    }
+}
+
 /// A job's whole output and its end.
 ///
 /// # Errors
@@ -208,10 +215,12 @@ fn error_text(computer: &Computer, error: &AgentError) -> String {
     shown
 }
 
+/// What to do about an agent that lacks something.
+pub const OLD_AGENT: &str = "the agent on that computer is older than this bridge. Update it in the game: \
+    `wget http://HOST:PORT/mcp-computer.lua mcp-computer.lua` from this bridge's address (delete the old file \
+    first), then start it again.";
+
 fn hint_for(error: &AgentError) -> Option<&str> {
-    const OLD_AGENT: &str = "the agent on that computer is older than this bridge. Update it in the game: \
-        `wget http://HOST:PORT/mcp-computer.lua mcp-computer.lua` from this bridge's address (delete the old file \
-        first), then start it again.";
     match &error.hint {
         Some(hint) => Some(hint),
         None => error.kind.is_of_an_old_agent().then_some(OLD_AGENT),

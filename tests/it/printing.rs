@@ -1,7 +1,10 @@
 //! What a job prints and draws, whatever code of it does: in the game's versions from its oldest with our agent on, on
 //! each kind of computer. And what the player has of it: nothing, unless it is asked for.
 
-use crate::common::{PATIENCE, bridge::Bridge};
+use crate::{
+    bridges::Place,
+    common::{PATIENCE, bridge::Bridge, computer::Computer as RawComputer},
+};
 use mcp_bridge::{
     link::agent,
     simulator::{Computer, ComputerOptions, Kind},
@@ -463,4 +466,43 @@ async fn a_tab_that_a_job_opens_is_the_players() {
         .await;
     assert!(shown, "{:#?}", computer.screen());
     bridge.leave().await;
+}
+
+/// What an agent without `where` is said to lack.
+const OLDER: &str = "not what is printed: the agent on that computer is older than this bridge";
+
+#[tokio::test]
+async fn an_agent_that_knows_no_where_is_said_to_be_older() {
+    let place = Place::new();
+    let mut owner = place.bridge().await;
+    let mut guest = place.bridge().await;
+    let older = RawComputer::link_v2(owner.link_port().await, 5).await;
+    older.serve(|request| {
+        let mut answer = json!({
+            "type": "response", "id": request["id"], "ok": true, "result": {"returns": [], "outputBytes": 0}
+        });
+        if request["params"]["code"] == "fails" {
+            answer["ok"] = json!(false);
+            answer["error"] = json!({"kind": "runtime", "message": "boom"});
+        }
+        Some(answer)
+    });
+    let current = place.computer(6);
+    for bridge in [&mut owner, &mut guest] {
+        for id in [5, 6] {
+            bridge.linked(id).await;
+        }
+        for code in ["ends", "fails"] {
+            let call = json!({"computerId": 5, "code": code, "where": "screen"});
+            let answer = bridge.call("exec-lua", call).await;
+            assert!(answer.text.contains(OLDER), "{}", answer.text);
+        }
+        let answer = bridge.lua(5, "ends").await;
+        assert!(!answer.contains("older"), "{answer}");
+        let call = json!({"computerId": 6, "code": "print(1)", "where": "screen"});
+        assert_eq!(bridge.call("exec-lua", call).await.text, "1\n");
+    }
+    drop(current);
+    guest.leave().await;
+    owner.leave().await;
 }

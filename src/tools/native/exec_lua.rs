@@ -20,7 +20,7 @@ use crate::{
         Context,
         asking::{self, STOP_TIME},
         choosing::{ChoiceError, choose},
-        outcome::{self, JobFailed},
+        outcome::{self, JobFailed, OLD_AGENT},
         text,
         wording::{name_of, whether_it_runs, why_out_of_reach},
     },
@@ -132,9 +132,30 @@ impl Native for ExecLua {
     }
 }
 
+/// What an agent tells in its hello if it minds where code is to draw.
+const MINDS_WHERE: &str = "where";
+
 impl Arguments {
     async fn run(self, context: Context<'_>) -> Result<String, ExecError> {
         let computer = choose(self.computer_id, context.fleet).await?;
+        let result = self.ask(context, &computer).await;
+        let note = match self.place {
+            Place::Screen => screen_note(&computer),
+            Place::Job => None,
+        };
+        let Some(note) = note else { return result };
+        match result {
+            Ok(shown) => Ok(shown + &note),
+            Err(ExecError::Failed(failed)) => Err(failed.noting(&note).into()),
+            other => other,
+        }
+    }
+
+    async fn ask(
+        &self,
+        context: Context<'_>,
+        computer: &Arc<Computer>,
+    ) -> Result<String, ExecError> {
         let mut params = json!({ "code": self.code, "where": self.place });
         if self.exclusive {
             params["exclusive"] = json!(true);
@@ -145,17 +166,17 @@ impl Arguments {
             about: About::listed(&self.code, self.exclusive),
         };
         let time = Duration::from_millis(self.timeout_ms);
-        let (job, waited) = asking::ask(context, &computer, ask, time).await?;
+        let (job, waited) = asking::ask(context, computer, ask, time).await?;
         match waited {
-            Waited::Ended => Ok(whole(&computer, &job)?),
+            Waited::Ended => Ok(whole(computer, &job)?),
             Waited::Running => match self.on_timeout {
                 OnTimeout::Detach => {
                     computer.detach(&job).await;
-                    Ok(self.still_running(&computer, &job))
+                    Ok(self.still_running(computer, &job))
                 }
-                OnTimeout::Cancel => self.cancel(&computer, &job).await,
+                OnTimeout::Cancel => self.cancel(computer, &job).await,
             },
-            Waited::NotTaken => self.not_taken(&computer, &job).await,
+            Waited::NotTaken => self.not_taken(computer, &job).await,
             Waited::Offline(why) => {
                 computer.lose(&job, Loss::NeverReached(why.clone()));
                 Err(ExecError::Offline {
@@ -247,6 +268,22 @@ fn printed_before(job: &Job) -> String {
     match job.look(|progress| progress.read(0, usize::MAX).text) {
         none if none.is_empty() => none,
         output => format!("\n\nOutput so far:\n{output}"),
+    }
+}
+
+/// What to know where code was to show itself on the screen, and the agent is not known to do so; a paragraph.
+fn screen_note(computer: &Computer) -> Option<String> {
+    let facts = computer.facts();
+    match &facts.capabilities {
+        Some(names) if names.iter().any(|name| name == MINDS_WHERE) => None,
+        Some(_) => Some(format!(
+            "\n\nWhat `term` draws is on the computer's screen, but not what is printed: {OLD_AGENT}"
+        )),
+        None => Some(
+            "\n\nWhether what is printed is on the computer's screen too isn't known: the mcp-bridge that holds the link \
+             port is older than this one, and does not tell what the agent can do."
+                .to_owned(),
+        ),
     }
 }
 
