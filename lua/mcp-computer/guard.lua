@@ -1,13 +1,15 @@
---- The game's own stop ("Too long without yielding"), made uncatchable.
+--- What catches errors, as a job has it: the game's own stop ("Too long without yielding") passes it, and where an
+-- error came from is known however it came.
 --
--- The game throws that error once into code that runs for seven seconds without yielding, and powers the computer off
+-- The game throws that stop once into code that runs for seven seconds without yielding, and powers the computer off
 -- if it then does not yield either: code that catches errors in a loop would take the agent down with it. In a job,
 -- what catches errors hands this one on.
 
 local find, gmatch, sub = string.find, string.gmatch, string.sub
 local concat = table.concat
-local error, next, type = error, next, type
+local error, format, next, rawequal, type = error, string.format, next, rawequal, type
 local real_pcall, real_xpcall, real_resume = pcall, xpcall, coroutine.resume
+local create = coroutine.create
 local coroutine_library = coroutine
 local traceback = debug and debug.traceback
 local getinfo = debug and debug.getinfo
@@ -19,6 +21,14 @@ local ABORT = "Too long without yielding"
 local TRACEBACK_LIMIT = 8 * 1024
 -- The stack level, as `guard.traceback` sees it, of what called its caller.
 local CALLER_OF_HANDLER = 3
+
+-- The first line of a traceback.
+local TITLE = "stack traceback:"
+-- Between two functions in a traceback: the one beneath took the place of others.
+local TAIL_CALLS = "(...tail calls...)"
+
+-- The error that last came out of a coroutine of `coroutine.wrap`, until something has caught it: {value, trace}.
+local passed
 
 -- As tracebacks name the file this is in: the agent's own frames are left out of them.
 local own_name = getinfo and getinfo(1, "S").short_src
@@ -38,7 +48,10 @@ end
 
 -- Hands results on, but throws an abort again.
 local function pass(ok, ...)
-  if not ok and guard.is_abort((...)) then error((...), 0) end
+  if not ok then
+    if guard.is_abort((...)) then error((...), 0) end
+    passed = nil
+  end
   return ok, ...
 end
 
@@ -68,6 +81,30 @@ local function guarded_resume(...)
   return pass(real_resume(...))
 end
 
+-- Whether two errors are one. CraftOS-PC crashes where `rawequal` is given a string that was put together.
+local function is_same(a, b)
+  if type(a) == "string" or type(b) == "string" then return a == b end
+  return rawequal(a, b)
+end
+
+-- What a coroutine has yielded or returned, or the error it ended with: thrown anew, with what its stack shows noted.
+local function hand_out(thread, ok, ...)
+  if ok then return ... end
+  local value, trace = (...), traceback and traceback(thread)
+  if type(trace) ~= "string" then trace = "" end
+  if passed and is_same(passed.value, value) then trace = passed.trace .. "\n" .. trace end
+  passed = { value = value, trace = trace }
+  error(value, 0)
+end
+
+-- The game's own lets an error through as it is. Its traceback is that of the coroutine, which has ended; and before
+-- 1.104 no handler of an `xpcall` further out is told of it.
+local function guarded_wrap(f)
+  if type(f) ~= "function" then error(format("bad argument #1 (function expected, got %s)", type(f)), 2) end
+  local thread = create(f)
+  return function(...) return hand_out(thread, real_resume(thread, ...)) end
+end
+
 --- Puts guarded `pcall`, `xpcall` and `coroutine` into a job's environment.
 -- @tparam table env
 function guard.install(env)
@@ -75,7 +112,7 @@ function guard.install(env)
   env.xpcall = guarded_xpcall
   local library = {}
   for name, value in next, coroutine_library do library[name] = value end
-  library.resume = guarded_resume
+  library.resume, library.wrap = guarded_resume, guarded_wrap
   env.coroutine = library
 end
 
@@ -84,19 +121,32 @@ local function is_own_frame(line)
   return own_name ~= nil and at ~= nil and sub(line, at, at + #own_name) == own_name .. ":"
 end
 
+-- Appends a traceback's lines to others, without its title and the agent's own frames, and what these have called.
+local function append_frames(lines, trace)
+  local was_own = false
+  for line in gmatch(trace, "[^\n]+") do
+    local is_between = find(line, TAIL_CALLS, 1, true) ~= nil
+    if not is_between then was_own = is_own_frame(line) end
+    if not was_own and line ~= TITLE then lines[#lines + 1] = line end
+    if was_own and find(lines[#lines], "^%s*%[C%]:") then lines[#lines] = nil end
+  end
+end
+
 --- Where an error was thrown, without the agent's own frames. To be called by an error handler, directly.
 -- @tparam string chunk The name of the job's chunk: the frames beneath its last one are the agent's.
+-- @param thrown The error.
 -- @treturn string|nil Nil if there is no `debug`, or no frame of the chunk.
-function guard.traceback(chunk)
+function guard.traceback(chunk, thrown)
   if not traceback then return nil end
   local trace = traceback("", CALLER_OF_HANDLER)
   if type(trace) ~= "string" then return nil end
-  local lines, last = {}, 0
-  for line in gmatch(trace, "[^\n]+") do
-    if not is_own_frame(line) then
-      lines[#lines + 1] = line
-      if find(line, chunk .. ":", 1, true) then last = #lines end
-    end
+  local lines = { TITLE }
+  if passed and is_same(passed.value, thrown) then append_frames(lines, passed.trace) end
+  passed = nil
+  append_frames(lines, trace)
+  local last = 0
+  for i = 1, #lines do
+    if find(lines[i], chunk .. ":", 1, true) then last = i end
   end
   if last == 0 then return nil end
   return sub(concat(lines, "\n", 1, last), 1, TRACEBACK_LIMIT)

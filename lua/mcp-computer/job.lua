@@ -37,7 +37,16 @@ local CALLER_OF_PRINT = 4
 local YIELD_HINT = "The game stops code that runs for about 7 seconds without yielding. Yield now and then: sleep(0), "
   .. "or os.queueEvent(\"x\") os.pullEvent(\"x\") where a tick is too long."
 
-local OVERFLOW_HINT = "Most likely the stack overflowed: a function that calls itself without end."
+-- What the game says of code that fills the stack, or the memory. CraftOS-PC has other words.
+local OVERFLOWS = { "stack overflow", "StackOverflowError" }
+local OUT_OF_MEMORY = { "OutOfMemoryError", "not enough memory" }
+
+local OVERFLOW_HINT = "The stack is full: a function calls itself without end or too deeply, or some call each other."
+local MEMORY_HINT = "The code keeps more than there is memory for. Look for a list or a text that grows without end; "
+  .. "let go of what is done with, or write it to a file piece by piece."
+
+-- What the game says of an error whose handler could not run; ours has no other reason than a stack that is full.
+local NO_ROOM_FOR_HANDLER = "error in error handling"
 
 local function pack(...)
   return { n = select("#", ...), ... }
@@ -64,8 +73,17 @@ local PARTIAL_GLOBALS = {
   http = "The HTTP API is off on this computer.",
 }
 
+local function names_any(message, texts)
+  for _, text in next, texts do
+    if find(message, text, 1, true) then return true end
+  end
+  return false
+end
+
 local function hint_for(message, code)
   if guard.is_abort(message) then return YIELD_HINT end
+  if names_any(message, OVERFLOWS) then return OVERFLOW_HINT end
+  if names_any(message, OUT_OF_MEMORY) then return MEMORY_HINT end
   if not find(message, "attempt to", 1, true) or not find(message, "nil", 1, true) then return nil end
   for name, hint in next, PARTIAL_GLOBALS do
     if globals[name] == nil and find(message, "'" .. name .. "'", 1, true) then return hint end
@@ -103,9 +121,12 @@ local function run(self, code)
   if self.setup.handler then
     call = function() return call_handler(self, code) end
   end
-  local results = pack(xpcall(call, function(thrown)
-    local trace = guard.traceback(self.chunk)
-    return { thrown = thrown, traceback = trace }
+  local thrown, trace
+  local was_told = false
+  local results = pack(xpcall(call, function(value)
+    -- First of all, since what follows may fail, on a stack or in a memory that is full.
+    thrown, was_told = value, true
+    trace = guard.traceback(self.chunk, value)
   end))
   if results[1] then
     if not self.setup.handler then return { ok = true, returns = describe.values(results, 2) } end
@@ -113,12 +134,13 @@ local function run(self, code)
     for i = 2, results.n do values[i - 1] = results[i] == nil and json.null or results[i] end
     return { ok = true, result = { values = values } }
   end
-  local caught = results[2]
-  if type(caught) == "table" then return failure(self, describe.error_text(caught.thrown), caught.traceback) end
-  -- The handler had no stack left to run on.
-  local outcome = failure(self, describe.error_text(caught))
-  outcome.hint = outcome.hint or OVERFLOW_HINT
-  return outcome
+  -- The game doesn't tell the handler of everything: before 1.104 not of an error that has come out of a coroutine,
+  -- before 1.109.4 not of a stack that is full, and CraftOS-PC not of a memory that is.
+  if not was_told then
+    thrown = results[2]
+    if thrown == NO_ROOM_FOR_HANDLER then thrown = OVERFLOWS[1] end
+  end
+  return failure(self, describe.error_text(thrown), trace)
 end
 
 -- What the job's coroutine runs: all that takes time, from compiling the code to writing the answer, so that it meets

@@ -1,4 +1,4 @@
-//! How long Lua may run on one event, and how it is made to stop.
+//! How long Lua may run on one event and how deep its calls may go, and how it is made to stop.
 
 use std::cell::Cell;
 use std::error::Error;
@@ -16,7 +16,17 @@ use super::options::Limits;
 /// What is thrown into a program that doesn't yield.
 pub(super) const TOO_LONG: &str = "Too long without yielding";
 
-/// How many Lua instructions run between two looks at the clock: some ten microseconds' worth.
+/// How many calls may be under way in a coroutine. Lua's own limit is one of memory, and lies much higher.
+const STACK_FRAMES: usize = 32_768;
+
+/// How many calls there still may be room for, to see whether the next look can wait. Looking takes as long as the stack
+/// is deep.
+const ROOMS: [usize; 4] = [2048, 4096, 8192, 16_384];
+
+/// How many calls at most are made between two looks: each takes two instructions.
+const CALLS: usize = INSTRUCTIONS as usize / 2;
+
+/// How many Lua instructions run between two looks at the clock and the stack: some ten microseconds' worth.
 const INSTRUCTIONS: u32 = 1000;
 
 /// Ends the whole virtual machine: the simulator's own `pcall` passes it on, so that no program can catch it.
@@ -31,7 +41,7 @@ impl fmt::Display for Halt {
 
 impl Error for Halt {}
 
-/// The time one event may take, over all coroutines of a computer.
+/// The time one event may take, over all coroutines of a computer, and the calls that one coroutine may have under way.
 #[derive(Debug)]
 pub(super) struct Budget {
     limits: Limits,
@@ -40,6 +50,11 @@ pub(super) struct Budget {
     thrown: Cell<bool>,
     /// Whether the computer has to be powered off.
     exhausted: Cell<bool>,
+    /// Whether the stack that was last looked at was full, and its program has been told so: what deals with that may go
+    /// a little deeper.
+    overflown: Cell<bool>,
+    /// How many looks at the stack are left out, since it can't be full by then.
+    left_out: Cell<usize>,
 }
 
 impl Budget {
@@ -54,15 +69,18 @@ impl Budget {
             started: Cell::new(Instant::now()),
             thrown: Cell::new(false),
             exhausted: Cell::new(false),
+            overflown: Cell::new(false),
+            left_out: Cell::new(0),
         });
         let checked = Rc::clone(&budget);
         // A coroutine inherits the hook of the one that makes it.
         let triggers = HookTriggers::new().every_nth_instruction(INSTRUCTIONS);
-        lua.set_global_hook(triggers, move |_, debug| {
+        lua.set_global_hook(triggers, move |lua, debug| {
             if interrupted.load(Ordering::Relaxed) {
                 return Err(mlua::Error::external(Halt));
             }
-            checked.check(debug)
+            checked.check_stack(lua, debug)?;
+            checked.check_time(debug)
         })?;
         Ok(budget)
     }
@@ -78,7 +96,28 @@ impl Budget {
         self.exhausted.get()
     }
 
-    fn check(&self, debug: &Debug<'_>) -> mlua::Result<VmState> {
+    fn check_stack(&self, lua: &Lua, debug: &Debug<'_>) -> mlua::Result<()> {
+        if let Some(fewer) = self.left_out.get().checked_sub(1) {
+            self.left_out.set(fewer);
+            return Ok(());
+        }
+        let reaches = |depth| lua.inspect_stack(depth, |_| ()).is_some();
+        let room = ROOMS
+            .into_iter()
+            .take_while(|room| !reaches(STACK_FRAMES - room))
+            .last();
+        self.left_out.set(room.map_or(0, |room| room / CALLS));
+        let is_full = room.is_none() && reaches(STACK_FRAMES);
+        if self.overflown.replace(is_full) || !is_full {
+            return Ok(());
+        }
+        Err(mlua::Error::runtime(format!(
+            "{}stack overflow",
+            place(debug)
+        )))
+    }
+
+    fn check_time(&self, debug: &Debug<'_>) -> mlua::Result<VmState> {
         let spent: Duration = self.started.get().elapsed();
         if spent < self.limits.event_time {
             return Ok(VmState::Continue);
@@ -90,10 +129,14 @@ impl Budget {
         if self.thrown.replace(true) {
             return Ok(VmState::Continue);
         }
-        let place = match (debug.source().short_src, debug.current_line()) {
-            (Some(source), Some(line)) => format!("{source}:{line}: "),
-            _ => String::new(),
-        };
-        Err(mlua::Error::runtime(format!("{place}{TOO_LONG}")))
+        Err(mlua::Error::runtime(format!("{}{TOO_LONG}", place(debug))))
+    }
+}
+
+/// `file:line: ` of what runs.
+fn place(debug: &Debug<'_>) -> String {
+    match (debug.source().short_src, debug.current_line()) {
+        (Some(source), Some(line)) => format!("{source}:{line}: "),
+        _ => String::new(),
     }
 }

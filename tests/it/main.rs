@@ -13,6 +13,7 @@ mod commands;
 mod common;
 mod conformance;
 mod conformity;
+mod errors;
 mod examples;
 mod http;
 mod http_sessions;

@@ -41,17 +41,30 @@ end
 
 ---------------------------------------------------------------- errors of the host become strings, or pass
 
+local OUT_OF_MEMORY = "vm error: java.lang.OutOfMemoryError: Java heap space"
+local FAILED_HANDLER = "error in error handling"
+
+-- Whether an error is under way that `coroutine.wrap` has handed on: no program runs before something catches it.
+local is_out_of_coroutine = false
+
+--- What the game says where Lua has words of its own.
+local function in_game_words(text)
+  if text == "not enough memory" then return OUT_OF_MEMORY end
+  -- A level that fell on one of the functions here.
+  return (text:gsub("^%[native%]:%d+: ", ""):gsub("C stack overflow$", "stack overflow"))
+end
+
 --- The results of a protected call: an error of the host becomes its text; one that ends the machine goes on.
 local function settle(ok, ...)
   if ok then return true, ... end
+  is_out_of_coroutine = false
   local problem = ...
   if type(problem) == "userdata" then
     local halts, text = describe(problem)
     if halts then raise(problem, 0) end
-    if text then return false, text end
+    if text then return false, in_game_words(text) end
   elseif type(problem) == "string" then
-    -- A level that fell on one of the functions here.
-    return false, (problem:gsub("^%[native%]:%d+: ", ""))
+    return false, in_game_words(problem)
   end
   return false, ...
 end
@@ -68,7 +81,8 @@ local guarded_xpcall = xpcall
 
 do
   local xpcall = xpcall
-  --- A handler that sees texts where the host raised an error, and nothing of one that ends the machine.
+  --- A handler that sees texts where the host raised an error, and nothing of one that ends the machine, nor of what
+  --- the game doesn't tell it.
   local function guard(handler)
     return function(problem)
       if type(problem) == "userdata" then
@@ -76,16 +90,30 @@ do
         if halts then return problem end
         if text then problem = text end
       end
+      if type(problem) == "string" then problem = in_game_words(problem) end
+      if is_out_of_coroutine and not at_least(1, 104) then return problem end
+      -- There is no room to call it.
+      if not at_least(1, 109, 4) and type(problem) == "string" and problem:find("stack overflow$") then
+        return FAILED_HANDLER
+      end
       return handler(problem)
     end
+  end
+
+  --- Tells the handler where Lua itself doesn't: of a memory that is full, which is less so by now.
+  local function settle_told(handler, ok, ...)
+    if ok or (...) ~= "not enough memory" then return settle(ok, ...) end
+    local handled, result = plain_pcall(handler, OUT_OF_MEMORY)
+    return false, handled and result or FAILED_HANDLER
   end
 
   function _G.xpcall(...)
     need(...)
     if select("#", ...) < 2 then error("bad argument #2 (value expected)") end
     local f, handler = ...
-    if not at_least(1, 109) then return settle(xpcall(f, guard(handler))) end
-    return settle(xpcall(f, guard(handler), select(3, ...)))
+    handler = guard(handler)
+    if not at_least(1, 109) then return settle_told(handler, xpcall(f, handler)) end
+    return settle_told(handler, xpcall(f, handler, select(3, ...)))
   end
 end
 
@@ -136,6 +164,7 @@ do
 
   local function pass_on(ok, ...)
     if ok then return ... end
+    is_out_of_coroutine = true
     raise((...), 0)
   end
 
