@@ -264,16 +264,14 @@ local function install_drawing(self, terminal)
   end
 end
 
--- What `term.current()` gives to the job's code: each method that the game's own terminal has.
+-- What `term.current()` gives to the job's code: each method that the game's own terminal has. CraftOS-PC's has some
+-- that windows lack, such as `getGraphicsMode`; its `term.redirect` lends them the native ones, and its windows call
+-- them.
 local function new_terminal(self)
   local terminal = {}
   for name, method in next, term_native() do
     if type(name) == "string" and type(method) == "function" then
-      terminal[name] = function(...)
-        local found = reach(self)[name]
-        if not found then error("Redirect object is missing method " .. name .. ".", 2) end
-        return found(...)
-      end
+      terminal[name] = function(...) return (reach(self)[name] or method)(...) end
     end
   end
   install_drawing(self, terminal)

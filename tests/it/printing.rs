@@ -218,6 +218,39 @@ async fn what_is_drawn_is_seen_in_the_answer_and_nowhere_else() {
     }
 }
 
+/// What makes a game's terminal like that of CraftOS-PC: windows lack the methods for pixels, and are lent the native ones
+/// when they become the present terminal.
+const PIXELS: &str = "
+    local native, redirect = term.native(), term.redirect
+    native.getGraphicsMode = function() return 'text' end
+    term.redirect = function(terminal)
+      terminal.getGraphicsMode = terminal.getGraphicsMode or native.getGraphicsMode
+      return redirect(terminal)
+    end
+";
+
+/// CraftOS-PC's windows ask the present terminal whether it shows pixels, before they are cleared.
+#[tokio::test]
+async fn a_method_that_only_the_native_terminal_has_works_on_a_jobs() {
+    let with_more = |options: &mut ComputerOptions| {
+        for (path, content) in &mut options.files {
+            if path == "startup.lua" {
+                content.splice(0..0, PIXELS.bytes());
+            }
+        }
+    };
+    for version in VERSIONS {
+        let (mut bridge, _computer) = linked(with_more, version).await;
+        let code = "term.write('drawn') return term.current().getGraphicsMode()";
+        assert_eq!(
+            bridge.lua(1, code).await,
+            "\"text\"\n\nIts terminal at the end:\ndrawn",
+            "{version}"
+        );
+        bridge.leave().await;
+    }
+}
+
 #[tokio::test]
 async fn get_job_shows_what_a_job_drew_and_a_stop_keeps_it() {
     let (mut bridge, _computer) = linked(|_| {}, "1.113").await;
