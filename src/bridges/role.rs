@@ -132,6 +132,8 @@ impl Role {
         };
         tracing::info!(address = %owner.address, "this bridge holds the link port: computers can link");
         self.reach.send_replace(Reach::Here { owner, bridges: 1 });
+        // What says who has the place goes with it, before the process ends.
+        let _place = registry.departure.line();
         tokio::select! {
             () = serve(end) => {}
             // The place is free for the next, and nobody comes here any more.

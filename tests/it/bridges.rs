@@ -805,17 +805,25 @@ async fn a_stranger_on_the_port_is_named_and_followed_when_it_goes() {
 #[tokio::test]
 async fn a_strangers_silence_is_not_blamed_on_a_bridge_that_has_ended() {
     let place = Place::new();
-    let own = place.bridge().await;
-    let pid = own.pid().to_string();
     let named = place
         .state
         .path()
         .join(format!("owner-of-port-{}.json", place.port.number()));
-    until("the owner is named", async || {
-        let text = std::fs::read_to_string(&named).unwrap_or_default();
-        is(text.contains(&pid), text)
-    })
-    .await;
+    let owner = async || {
+        let own = place.bridge().await;
+        let pid = own.pid().to_string();
+        until("the owner is named", async || {
+            let text = std::fs::read_to_string(&named).unwrap_or_default();
+            is(text.contains(&pid), text)
+        })
+        .await;
+        (own, pid)
+    };
+    // One that leaves takes its name along; one that is killed can't.
+    let (own, _) = owner().await;
+    own.leave().await;
+    assert!(!named.exists());
+    let (own, pid) = owner().await;
     own.kill().await;
     // It takes connections, and says nothing.
     let _stranger = tokio::net::TcpListener::bind(place.address())
