@@ -42,6 +42,8 @@ pub struct LeaveSignals {
     ctrl_c: tokio::signal::windows::CtrlC,
     ctrl_break: tokio::signal::windows::CtrlBreak,
     ctrl_close: tokio::signal::windows::CtrlClose,
+    ctrl_logoff: tokio::signal::windows::CtrlLogoff,
+    ctrl_shutdown: tokio::signal::windows::CtrlShutdown,
 }
 
 #[cfg(windows)]
@@ -51,11 +53,13 @@ impl LeaveSignals {
     /// # Errors
     /// The system refuses.
     pub fn listen() -> io::Result<Self> {
-        use tokio::signal::windows::{ctrl_break, ctrl_c, ctrl_close};
+        use tokio::signal::windows::{ctrl_break, ctrl_c, ctrl_close, ctrl_logoff, ctrl_shutdown};
         Ok(Self {
             ctrl_c: ctrl_c()?,
             ctrl_break: ctrl_break()?,
             ctrl_close: ctrl_close()?,
+            ctrl_logoff: ctrl_logoff()?,
+            ctrl_shutdown: ctrl_shutdown()?,
         })
     }
 
@@ -65,6 +69,8 @@ impl LeaveSignals {
             _ = self.ctrl_c.recv() => "Ctrl+C",
             _ = self.ctrl_break.recv() => "Ctrl+Break",
             _ = self.ctrl_close.recv() => "the console's close",
+            _ = self.ctrl_logoff.recv() => "the user's logoff",
+            _ = self.ctrl_shutdown.recv() => "the system's shutdown",
         }
     }
 }

@@ -5,6 +5,7 @@ use std::{
     future::Future,
     io,
     sync::{Arc, Mutex, MutexGuard, PoisonError, Weak},
+    time::Duration,
 };
 
 use futures_util::{Stream, stream};
@@ -20,7 +21,7 @@ use rmcp::{
 use thiserror::Error;
 use tokio::{
     sync::{Notify, mpsc},
-    time::Instant,
+    time::{Instant, sleep_until},
 };
 use tokio_util::sync::CancellationToken;
 
@@ -37,6 +38,10 @@ const MAX_KEPT_BYTES: usize = 16 * 1024 * 1024;
 
 /// How many of them.
 const MAX_KEPT: usize = 1_024;
+
+/// How long a client may have no connection at all while calls of it wait: then it is taken for gone, and they are given
+/// up. One that only lost its connection is back within seconds.
+const GONE_AFTER: Duration = Duration::from_secs(60);
 
 /// There is no such session, or no more.
 #[derive(Debug, Error)]
@@ -178,6 +183,26 @@ impl HttpSession {
         (!in_use).then(|| *lock(&self.used))
     }
 
+    /// Waits until calls wait whose client is gone.
+    async fn forsaken(&self) {
+        loop {
+            let changed = self.changed.notified();
+            let alone_since = {
+                let outbox = lock(&self.outbox);
+                let alone = outbox.unanswered() > 0 && !outbox.is_read();
+                alone.then(|| *lock(&self.used))
+            };
+            match alone_since {
+                Some(since) if since.elapsed() >= GONE_AFTER => return,
+                Some(since) => tokio::select! {
+                    () = sleep_until(since + GONE_AFTER) => {}
+                    () = changed => {}
+                },
+                None => changed.await,
+            }
+        }
+    }
+
     /// Ends it: its streams, and the calls that go on.
     pub fn end(&self) {
         lock(&self.outbox).close();
@@ -248,8 +273,10 @@ impl Reader {
 
 impl Drop for Reader {
     fn drop(&mut self) {
-        lock(&self.session.outbox).detach(self.place);
+        // Before it is gone: from now on counts how long nobody is there.
         self.session.use_now();
+        lock(&self.session.outbox).detach(self.place);
+        self.session.changed.notify_waiters();
     }
 }
 
@@ -274,13 +301,22 @@ impl Transport<RoleServer> for SessionTransport {
 
     // rmcp drops and renews this future at will: nothing is taken out before the last await.
     async fn receive(&mut self) -> Option<ClientJsonRpcMessage> {
-        tokio::select! {
-            biased;
-            () = self.session.ended.cancelled() => {
-                // Calls of a session that is over are given up at once; rmcp would go on with them for seconds.
-                lock(&self.session.outbox).give_up_one().map(cancelled)
+        loop {
+            tokio::select! {
+                biased;
+                () = self.session.ended.cancelled() => {
+                    // Calls of a session that is over are given up at once; rmcp would go on with them for seconds.
+                    let given_up = lock(&self.session.outbox).give_up_one();
+                    return given_up.map(|id| cancelled(id, "the session ended"));
+                }
+                message = self.incoming.recv() => return message,
+                () = self.session.forsaken() => {
+                    let given_up = lock(&self.session.outbox).give_up_one();
+                    if let Some(id) = given_up {
+                        return Some(cancelled(id, "the client is gone"));
+                    }
+                }
             }
-            message = self.incoming.recv() => message,
         }
     }
 
@@ -290,8 +326,8 @@ impl Transport<RoleServer> for SessionTransport {
     }
 }
 
-fn cancelled(id: RequestId) -> ClientJsonRpcMessage {
-    let reason = Some("the session ended".to_owned());
+fn cancelled(id: RequestId, why: &str) -> ClientJsonRpcMessage {
+    let reason = Some(why.to_owned());
     let cancelled = CancelledNotification::new(CancelledNotificationParam::new(Some(id), reason));
     ClientJsonRpcMessage::notification(ClientNotification::CancelledNotification(cancelled))
 }
@@ -321,6 +357,8 @@ pub fn lock<T>(mutex: &Mutex<T>) -> MutexGuard<'_, T> {
 
 #[cfg(test)]
 mod tests {
+    use tokio::time::timeout;
+
     use super::*;
 
     #[tokio::test]
@@ -338,6 +376,41 @@ mod tests {
         assert_eq!(error.id, Some(RequestId::Number(-1)));
         assert!(error.error.message.contains("256 requests"), "{error:?}");
         assert!(reader.next().await.is_none());
+    }
+
+    #[tokio::test(start_paused = true)]
+    async fn calls_of_a_client_that_is_gone_for_a_minute_are_given_up() {
+        let (session, mut transport) = HttpSession::new(Arc::default());
+        let [first, second] = [1, 2].map(RequestId::Number);
+        let stream = session.open(&first, None).unwrap();
+        let reader = session.read(stream, None).unwrap();
+        session.open(&second, None).unwrap();
+        // However long it takes, a client that reads one stream is there.
+        let long = GONE_AFTER * 100;
+        assert!(timeout(long, transport.receive()).await.is_err());
+        drop(reader);
+        let nearly = GONE_AFTER - Duration::from_secs(1);
+        assert!(timeout(nearly, transport.receive()).await.is_err());
+        // It is back.
+        let reader = session.read(stream, None).unwrap();
+        assert!(timeout(long, transport.receive()).await.is_err());
+        drop(reader);
+        assert!(timeout(nearly, transport.receive()).await.is_err());
+        let mut given_up = Vec::new();
+        while given_up.len() < 2 {
+            let message = timeout(Duration::from_secs(2), transport.receive()).await;
+            let Some(JsonRpcMessage::Notification(notification)) = message.unwrap() else {
+                panic!("no notification");
+            };
+            let ClientNotification::CancelledNotification(cancelled) = notification.notification
+            else {
+                panic!("no cancellation");
+            };
+            given_up.push(cancelled.params.request_id.unwrap());
+        }
+        given_up.sort_by_key(ToString::to_string);
+        assert_eq!(given_up, [first, second]);
+        assert!(timeout(long, transport.receive()).await.is_err());
     }
 
     #[tokio::test]
