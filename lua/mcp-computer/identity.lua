@@ -37,6 +37,12 @@ function identity.draw_boot()
   return base36(epoch("utc"), 8) .. base36(floor(random() * 36 ^ 4), 4) .. base36((mixed + seconds) % 36 ^ 4, 4)
 end
 
+--- What the machine's clock shows, which bridges are told, and by which they say when a request begins at the latest.
+-- @treturn number Milliseconds since 1970, a whole number.
+function identity.time()
+  return floor(epoch("utc"))
+end
+
 --- @treturn number
 function identity.id()
   return computer_id()
@@ -88,7 +94,10 @@ function identity.hello(options)
       height = height,
     },
     policy = "full",
-    capabilities = json.array({ "cancel", "output", "parts", "jobs", "exclusive", "handlers", "detach", "where" }),
+    capabilities = json.array({
+      "cancel", "output", "parts", "jobs", "exclusive", "handlers", "detach", "where", "startBefore",
+    }),
+    at = identity.time(),
     maxMessage = identity.MAX_MESSAGE,
     token = options.token,
     jobs = json.array(options.jobs),

@@ -6,6 +6,7 @@ local describe = require("mcp-computer.describe")
 local environment = require("mcp-computer.environment")
 local guard = require("mcp-computer.guard")
 local halting = require("mcp-computer.halting")
+local identity = require("mcp-computer.identity")
 local json = require("mcp-computer.json")
 local present = require("mcp-computer.present")
 local printing = require("mcp-computer.printing")
@@ -47,6 +48,8 @@ local MEMORY_HINT = "The code keeps more than there is memory for. Look for a li
 
 -- What the game says of an error whose handler could not run; ours has no other reason than a stack that is full.
 local NO_ROOM_FOR_HANDLER = "error in error handling"
+
+local EXPIRED_HINT = "It came later than its call could wait, or other jobs kept it waiting. Give the call more time."
 
 local function pack(...)
   return { n = select("#", ...), ... }
@@ -170,8 +173,9 @@ end
 -- @tparam string code
 -- @tparam table setup Its version's affairs:
 --   `output`: where what it prints goes; `answer(outcome, pause)`: writes its answer, calling `pause` now and then, or
---   nil; `request`: kept in the job; `owner`: likewise; `handler`: `{name, method, arguments}` if the code is that of
---   a tool, whose values are returned as they are; `where`: see @{console.new}.
+--   nil; `start_before`: when it begins at the latest, or nil; see @{identity.time}; `request`: kept in the job;
+--   `owner`: likewise; `handler`: `{name, method, arguments}` if the code is that of a tool, whose values are returned
+--   as they are; `where`: see @{console.new}.
 -- @tparam table options `program` (see @{environment.new}); `clock()`: seconds; `on_halt(job, name)`: called before the
 --   computer halts.
 -- @treturn job
@@ -181,6 +185,7 @@ function job.new(id, code, setup, options)
     code = code,
     chunk = setup.handler and setup.handler.name or CHUNK,
     setup = setup,
+    has_begun = false,
     request = setup.request,
     owner = setup.owner,     -- to whom its answer goes
     output = setup.output,
@@ -219,7 +224,16 @@ end
 -- @tparam[opt] string why
 function job:cancel(why)
   self.thread = nil
-  self.outcome = { ok = false, kind = "cancelled", message = why or "cancelled", screen = self:screen() }
+  self.outcome = {
+    ok = false, kind = "cancelled", message = why or "cancelled", screen = self:screen(),
+    not_begun = not self.has_begun or nil,
+  }
+end
+
+-- Whether the job may not begin any more: whoever asked for it has been told that it doesn't.
+local function is_late(self)
+  local latest = self.setup.start_before
+  return latest ~= nil and identity.time() >= latest
 end
 
 --- Whether the job waits for this event.
@@ -232,6 +246,16 @@ end
 --- Runs the job until it yields or ends, on the terminal it last used.
 -- @tparam[opt] table event Packed, with its length in `n`; none at the start and after a pause.
 function job:resume(event)
+  if not self.has_begun then
+    if is_late(self) then
+      self.outcome = {
+        ok = false, kind = "expired", message = "its time was up before it could begin, so it was not run",
+        hint = EXPIRED_HINT,
+      }
+      return
+    end
+    self.has_begun = true
+  end
   if not self.is_paused then self.ran = 0 end
   self.resumed_at = self.clock()
   local agent_terminal = term_current()

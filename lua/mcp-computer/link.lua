@@ -221,7 +221,7 @@ local function received(self, data, is_binary)
     hello_error(self, frame)
   elseif kind == "ping" then
     if connection.version >= 2 then
-      self:send(connection, json.encode({ type = "pong", n = frame.n }, connection.mode))
+      self:send(connection, json.encode({ type = "pong", n = frame.n, at = identity.time() }, connection.mode))
     end
   elseif kind ~= "pong" then -- a pong has been heard, which is all there is to it
     self.options.on_frame(connection, frame)

@@ -101,6 +101,7 @@ function memory.new(clock)
     kept = {},        -- those whose answer is kept, the longest finished first
     bytes = 0,        -- of their answers
     large_bytes = 0,
+    has_lost = false, -- whether a request was forgotten whose answer may not have arrived
   }, memory)
   self.budget = stream.new_budget(function() drop_output(self) end)
   return self
@@ -130,6 +131,7 @@ function memory:sweep(looks)
     local too_many = count > memory.LIMIT and request.state ~= memory.RUNNING
     if too_many or is_over(request, now) then
       let_go(self, request)
+      if not request.has_arrived then self.has_lost = true end
       self.by_key[request.key] = nil
       count = count - 1
     else
@@ -191,6 +193,7 @@ end
 --- The answer has arrived.
 -- @tparam table request
 function memory:release(request)
+  request.has_arrived = true
   let_go(self, request)
 end
 

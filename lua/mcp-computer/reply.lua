@@ -40,6 +40,7 @@ local function frame_of(connection, id, outcome, printed)
   if connection.version >= 2 then
     frame.error = {
       kind = outcome.kind, message = outcome.message, traceback = outcome.traceback, hint = outcome.hint,
+      notBegun = outcome.not_begun,
     }
   else
     frame.error = error_line(outcome)
@@ -91,7 +92,8 @@ end
 --- Writes the answer to a request of version 1.
 -- @tparam table connection Whose `mode`, `version` and `limit` count (see @{link.new}).
 -- @tparam string id
--- @tparam table outcome `ok` with `result` or `returns`; or not, with `kind`, `message`, `traceback`, `hint`.
+-- @tparam table outcome `ok` with `result` or `returns`; or not, with `kind`, `message`, `traceback`, `hint`, and
+--   `not_begun` if nothing was run where the kind does not say so.
 -- @tparam[opt] string printed What the job printed.
 -- @treturn string
 function reply.encode(connection, id, outcome, printed)
@@ -129,6 +131,7 @@ local function raw(id, outcome, printed, pause)
   else
     frame.error = {
       kind = outcome.kind, message = outcome.message, traceback = outcome.traceback, hint = outcome.hint,
+      notBegun = outcome.not_begun,
     }
     if outcome.screen then frame.result = { screen = outcome.screen } end
   end

@@ -64,6 +64,10 @@ local function restarted()
     "What ran on it then has ended. Ask again if it is still wanted.")
 end
 
+local function not_begun()
+  return { ok = false, kind = "cancelled", message = "cancelled", not_begun = true }
+end
+
 local function late()
   return failure("timeout", "this request took too long to arrive, so it was not run")
 end
@@ -91,6 +95,7 @@ local function new_request(self, frame, arrived_at)
     arrived_at = arrived_at,
     deadline = arrived_at + deadline_of(frame),
     expires = arrived_at + deadline_of(frame) + REMEMBERED_SECONDS,
+    start_before = type(frame.startBefore) == "number" and frame.startBefore or nil,
     is_job = false,
     code = nil,         -- a job's code, or the beginning of it
     exclusive = nil,    -- whether the job holds the turtle
@@ -103,6 +108,7 @@ local function new_request(self, frame, arrived_at)
     claimed_on = nil,   -- the connection on which a bridge asked for it last
     unclaimed_at = nil, -- since when that is gone, in seconds
     detached = false,   -- whether a bridge said that the job goes on by itself
+    has_arrived = nil,  -- whether its answer has, or there is none
   }
 end
 
@@ -132,6 +138,7 @@ local function start_job(self, request, code, params, handler)
   local output = stream.new(self.memory.budget)
   local started = self.jobs:start(request.key, request.id, code, {
     request = request,
+    start_before = request.start_before,
     handler = handler,
     where = not handler and params.where or nil,
     output = output,
@@ -213,8 +220,10 @@ local function cancel(self, frame, arrived_at)
     -- Should it come yet, it must not run.
     request = new_request(self, frame, arrived_at)
     request.state = memory.GONE
+    request.has_arrived = true
     request.expires = request.expires + LONGEST_WAIT_SECONDS
     self.memory:add(request)
+    if not self.memory.has_lost then return self.courier:answer(reply.raw(frame.id, not_begun())) end
   end
   if request.state == memory.RUNNING then
     -- One that has ended just now is answered with how it ended.

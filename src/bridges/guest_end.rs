@@ -244,7 +244,14 @@ impl Computers<'_> {
                 why,
             } => self.left(introduction, computer_id, since, why),
             FromOwner::Arrived { id } => self.line.arrived(&id),
-            FromOwner::Seen { ages } => {
+            FromOwner::Seen { ages, clocks } => {
+                for (id, reading) in clocks {
+                    if let Some((_, link)) = self.links.get(&id)
+                        && let Some(clock) = &link.terms.clock
+                    {
+                        clock.read(reading.into());
+                    }
+                }
                 for (id, seconds) in ages {
                     if let Some((computer, _)) = self.links.get(&id) {
                         let age = Duration::from_secs(seconds);

@@ -3,15 +3,20 @@
 //! Two kinds of message: an [`Envelope`] carries a frame of the link protocol for, or from, one computer, untouched;
 //! everything else is a [`FromGuest`] or a [`FromOwner`], told apart by its `type`.
 
-use std::{net::SocketAddr, time::SystemTime};
+use std::{
+    net::SocketAddr,
+    time::{Duration, SystemTime},
+};
 
 use serde::{Deserialize, Serialize};
 use serde_json::value::RawValue;
+use tokio::time::Instant;
 
 use super::snapshot::JobSnapshot;
 use crate::{
     computers::{
         Cancelled, Computer, ComputerKey, Facts, Owner,
+        agent_clock::{AgentClock, Reading},
         link::{Link, Terms},
     },
     wire::{
@@ -198,6 +203,9 @@ pub enum FromOwner {
     Seen {
         /// Computers and their ages.
         ages: Vec<(ComputerKey, u64)>,
+        /// What clocks of agents showed lately.
+        #[serde(default, skip_serializing_if = "Vec::is_empty")]
+        clocks: Vec<(ComputerKey, ClockReading)>,
     },
     /// The answer to a question.
     Reply {
@@ -211,6 +219,37 @@ pub enum FromOwner {
         /// The number.
         n: u64,
     },
+}
+
+/// What an agent's clock showed.
+#[derive(Debug, Clone, Copy, Deserialize, Serialize)]
+#[serde(rename_all = "camelCase")]
+pub struct ClockReading {
+    /// In milliseconds since 1970.
+    pub at: u64,
+    /// How long before this message the owner learned that, in milliseconds.
+    pub age_ms: u64,
+}
+
+impl From<Reading> for ClockReading {
+    fn from(reading: Reading) -> Self {
+        let age = reading.came.elapsed().as_millis();
+        Self {
+            at: reading.at,
+            age_ms: u64::try_from(age).unwrap_or(u64::MAX),
+        }
+    }
+}
+
+impl From<ClockReading> for Reading {
+    /// The age was under way too: so this is later than it was, and what follows from it is on the safe side.
+    fn from(reading: ClockReading) -> Self {
+        let (now, age) = (Instant::now(), Duration::from_millis(reading.age_ms));
+        Self {
+            at: reading.at,
+            came: now.checked_sub(age).unwrap_or(now),
+        }
+    }
 }
 
 /// A linked computer, as a guest is told of it.
@@ -250,6 +289,9 @@ pub struct Introduction {
     /// Whether its agent knows of attached jobs, and the owner passes on that one is detached.
     #[serde(default)]
     pub knows_detach: bool,
+    /// The clock of an agent that begins no request after the moment that the request names.
+    #[serde(default, skip_serializing_if = "Option::is_none")]
+    pub clock: Option<ClockReading>,
 }
 
 impl Introduction {
@@ -272,6 +314,9 @@ impl Introduction {
             max_message: link.map_or(0, |link| link.terms.max_message),
             known,
             knows_detach: link.is_some_and(|link| link.terms.knows_detach),
+            clock: link
+                .and_then(|link| link.terms.clock.as_ref())
+                .map(|clock| clock.latest().into()),
         }
     }
 
@@ -302,6 +347,7 @@ impl Introduction {
             max_message: self.max_message.min(DEFAULT_MAX_MESSAGE),
             known: Vec::new(),
             knows_detach: self.knows_detach,
+            clock: self.clock.map(|reading| AgentClock::new(reading.into())),
         }
     }
 }

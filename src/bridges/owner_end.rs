@@ -20,8 +20,8 @@ use super::{
     channel::{Channel, ChannelBroken, MessageSink, MessageStream},
     guests::{Guest, Guests},
     message::{
-        self, AboutRequest, Envelope, FromGuest, FromOwner, Introduction, Message, Outline,
-        Question, Reply,
+        self, AboutRequest, ClockReading, Envelope, FromGuest, FromOwner, Introduction, Message,
+        Outline, Question, Reply,
     },
     secret::{self, Nonces, Secret, Side},
     snapshot::JobSnapshot,
@@ -392,7 +392,10 @@ impl Service {
                     }
                     n += 1;
                     self.guest.tell(&FromOwner::Ping { n });
-                    self.guest.tell(&FromOwner::Seen { ages: self.ages() });
+                    self.guest.tell(&FromOwner::Seen {
+                        ages: self.ages(),
+                        clocks: self.clocks(),
+                    });
                 }
             }
         }
@@ -407,6 +410,17 @@ impl Service {
             computer.link().map(|_| (computer.key, age))
         };
         self.registry.all().iter().filter_map(age).collect()
+    }
+
+    /// What clocks of agents showed since the guest was told last.
+    fn clocks(&self) -> Vec<(ComputerKey, ClockReading)> {
+        let reading = |computer: &Arc<Computer>| {
+            let link = computer.link()?;
+            let latest = link.terms.clock.as_ref()?.latest();
+            // Twice that, so that none is left out between two rounds.
+            (latest.came.elapsed() < PING_EVERY * 2).then(|| (computer.key, latest.into()))
+        };
+        self.registry.all().iter().filter_map(reading).collect()
     }
 
     fn done(&mut self, request: Option<RequestId>) {

@@ -109,7 +109,7 @@ mod tests {
 
     #[test]
     fn a_job_is_told_whole_or_in_outline() {
-        let job = Job::new("b7-1".into(), About::listed("print('hi')", true), None);
+        let job = Job::new("b7-1".into(), About::listed("print('hi')", true));
         job.print(OutputPiece {
             id: "b7-1".into(),
             seq: 1,
@@ -152,7 +152,7 @@ mod tests {
 
     #[test]
     fn a_job_that_no_computer_has_taken_is_not_told_as_one_that_runs() {
-        let job = Job::new("b7-1".into(), About::listed("print('hi')", false), None);
+        let job = Job::new("b7-1".into(), About::listed("print('hi')", false));
         let told = || JobSnapshot::outline(ComputerId(3).into(), &job).into_job();
         assert_eq!(told().stage(), Stage::Asked);
         job.accept();

@@ -14,7 +14,7 @@ use tokio::{
 use tracing::Instrument;
 
 use super::{
-    computer::{ACCEPT_TIME, Computer, Presence, lock, may_come_back},
+    computer::{ACCEPT_TIME, AWAY_TIME, Computer, Presence, lock, may_come_back},
     ends::{Cancelled, Loss},
     job::{Job, Progress, Stage},
     link::{Link, Outbound},
@@ -33,10 +33,11 @@ pub enum Waited {
     Ended,
     /// The time is up; the computer has the job.
     Running,
-    /// The time is up, and the computer never said that it has the job. An agent of version 1 never does.
+    /// The time is up, and the computer never said that it has the job. An agent of version 1 never does. What may be
+    /// said of it, [`Sent`](super::Sent) tells.
     NotTaken,
-    /// The time is up, and the computer was not here.
-    Offline(String),
+    /// The computer is away, for too long to be waited for; why, as a sentence's end. It may have the job.
+    Away(String),
     /// The request is larger than what the computer takes.
     TooLarge {
         /// Its length in bytes.
@@ -47,7 +48,7 @@ pub enum Waited {
 }
 
 /// What came of sending a request over one link.
-enum Sent {
+enum Delivery {
     /// The job has ended.
     Ended,
     /// The time is up.
@@ -95,31 +96,34 @@ impl Computer {
                 Ok(link) => link,
                 Err(waited) => return waited,
             };
-            if !job.bind(link.dialect().boot()) {
+            if !job.fits(link.dialect().boot()) {
                 self.lose(job, Loss::Restarted);
                 return Waited::Ended;
             }
             match self.send(&link, job, method, params, deadline).await {
-                Sent::Ended => return Waited::Ended,
-                Sent::Deadline if job.is_running() => return Waited::Running,
-                Sent::Deadline => return Waited::NotTaken,
-                Sent::TooLarge { size, limit } => {
+                Delivery::Ended => return Waited::Ended,
+                Delivery::Deadline if job.is_running() => return Waited::Running,
+                Delivery::Deadline => return Waited::NotTaken,
+                Delivery::TooLarge { size, limit } => {
                     lock(&self.jobs).remove(&job.id);
                     return Waited::TooLarge { size, limit };
                 }
                 // To an agent of version 1 nothing is sent twice: it would run twice.
-                Sent::LinkEnded if *link.dialect() == Dialect::V1 => {
+                Delivery::LinkEnded if *link.dialect() == Dialect::V1 => {
                     self.lose(job, Loss::LinkEnded(link.why_ended()));
                     return Waited::Ended;
                 }
                 // What the link's end changes is noted a moment later.
-                Sent::LinkGone => tokio::task::yield_now().await,
-                Sent::LinkEnded | Sent::NotTaken => {}
+                Delivery::LinkGone => tokio::task::yield_now().await,
+                Delivery::LinkEnded | Delivery::NotTaken => {}
             }
         }
     }
 
     /// The link, or what there is to say when none comes in time.
+    ///
+    /// A job that runs is not waited for any longer than one that is still to be sent: while the computer is away, all
+    /// that can be told of it is that it is not known.
     async fn wait_for_link(
         &self,
         presence: &mut watch::Receiver<Presence>,
@@ -127,13 +131,14 @@ impl Computer {
         deadline: Instant,
     ) -> Result<Arc<Link>, Waited> {
         let mut progress = job.follow();
+        let until = deadline.min(Instant::now() + AWAY_TIME);
         loop {
             let why = match &*presence.borrow_and_update() {
                 Presence::Linked(link) if !link.has_ended() => return Ok(link.clone()),
                 Presence::Linked(link) => link.why_ended(),
                 Presence::Left { since, why } => {
                     if !may_come_back(*since) {
-                        return Err(Waited::Offline(why.clone()));
+                        return Err(Waited::Away(why.clone()));
                     }
                     why.clone()
                 }
@@ -142,12 +147,10 @@ impl Computer {
                 return Err(Waited::Ended);
             }
             tokio::select! {
-                changed = presence.changed() => if changed.is_err() { return Err(Waited::Offline(why)) },
+                changed = presence.changed() => if changed.is_err() { return Err(Waited::Away(why)) },
                 // A new link may end the job at once: the computer has restarted.
                 _ = progress.changed() => {}
-                () = sleep_until(deadline) => {
-                    return Err(if job.is_running() { Waited::Running } else { Waited::Offline(why) });
-                }
+                () = sleep_until(until) => return Err(Waited::Away(why)),
             }
         }
     }
@@ -160,25 +163,28 @@ impl Computer {
         method: Method,
         params: Option<&Value>,
         deadline: Instant,
-    ) -> Sent {
+    ) -> Delivery {
+        // A place in the computer's event queue: held until the computer has taken the request from there.
+        let place = tokio::select! {
+            place = link.place(&self.turn) => match place {
+                Some(place) => place,
+                None => return Delivery::LinkGone,
+            },
+            () = sleep_until(deadline) => return Delivery::Deadline,
+        };
         let mut request = Request::new(&job.id, method, params);
-        let left = deadline
-            .saturating_duration_since(Instant::now())
-            .as_millis();
         if let Dialect::V2(boot) = link.dialect() {
+            let left = deadline
+                .saturating_duration_since(Instant::now())
+                .as_millis();
             request = request.for_boot(boot, u64::try_from(left).unwrap_or(u64::MAX));
             if link.terms.knows_detach {
                 request = request.attached();
             }
         }
-        // A place in the computer's event queue: held until the computer has taken the request from there.
-        let place = tokio::select! {
-            place = link.place(&self.turn) => match place {
-                Some(place) => place,
-                None => return Sent::LinkGone,
-            },
-            () = sleep_until(deadline) => return Sent::Deadline,
-        };
+        if let Some(clock) = &link.terms.clock {
+            request = request.start_before(clock.at(deadline));
+        }
         if let Err(sent) = self.deliver(link, &request, job, deadline).await {
             return sent;
         }
@@ -191,16 +197,16 @@ impl Computer {
         let mut progress = job.follow();
         loop {
             match progress.borrow_and_update().stage {
-                Stage::Ended => return Sent::Ended,
+                Stage::Ended => return Delivery::Ended,
                 Stage::Running => place = None,
                 Stage::Asked => {}
             }
             tokio::select! {
                 // The job holds the sender.
                 _ = progress.changed() => {}
-                () = link.ended() => return if job.has_ended() { Sent::Ended } else { Sent::LinkEnded },
-                () = sleep_until(deadline) => return Sent::Deadline,
-                () = sleep_until(again), if place.is_some() && again < deadline => return Sent::NotTaken,
+                () = link.ended() => return if job.has_ended() { Delivery::Ended } else { Delivery::LinkEnded },
+                () = sleep_until(deadline) => return Delivery::Deadline,
+                () = sleep_until(again), if place.is_some() && again < deadline => return Delivery::NotTaken,
             }
         }
     }
@@ -212,7 +218,7 @@ impl Computer {
         request: &Request<'_>,
         job: &Job,
         deadline: Instant,
-    ) -> Result<(), Sent> {
+    ) -> Result<(), Delivery> {
         let limit = link.terms.max_message;
         let outbound = |frame| Outbound {
             job,
@@ -222,7 +228,7 @@ impl Computer {
         // Escapes only make it longer, so what is longer than the limit unescaped needs no escaping.
         let mut unescaped = request
             .unescaped(link.dialect().text_mode())
-            .map_err(|_| Sent::TooLarge { size: 0, limit })?;
+            .map_err(|_| Delivery::TooLarge { size: 0, limit })?;
         let message = if unescaped.len() > limit {
             None
         } else if unescaped.is_ascii() {
@@ -232,28 +238,33 @@ impl Computer {
             let message = request.message(link.dialect().text_mode()).ok();
             message.filter(|message| message.len() <= limit)
         };
+        let note_sent = || job.note_sent(link.dialect().boot(), link.terms.clock.is_some());
         if let Some(message) = message {
-            return timeout_at(deadline, link.request(outbound(message)))
+            // It is handed over or not, whichever way this ends.
+            timeout_at(deadline, link.request(outbound(message)))
                 .await
-                .map_err(|_| Sent::Deadline)?
-                .map_err(|_| Sent::LinkGone);
+                .map_err(|_| Delivery::Deadline)?
+                .map_err(|_| Delivery::LinkGone)?;
+            note_sent();
+            return Ok(());
         }
         if *link.dialect() == Dialect::V1 {
             // An agent of version 1 takes no parts, and what counts is the message as it would be sent.
             let escaped = request.message(TextMode::Plain);
             let size = escaped.map_or(unescaped.len(), |message| message.len());
-            return Err(Sent::TooLarge { size, limit });
+            return Err(Delivery::TooLarge { size, limit });
         }
         if unescaped.len() > parts::MAX_FRAME {
-            return Err(Sent::TooLarge {
+            return Err(Delivery::TooLarge {
                 size: unescaped.len(),
                 limit: parts::MAX_FRAME,
             });
         }
+        note_sent();
         tokio::select! {
-            sent = link.long_request(outbound(unescaped)) => sent.map_err(|_| Sent::LinkEnded),
-            () = link.ended() => Err(Sent::LinkEnded),
-            () = sleep_until(deadline) => Err(Sent::Deadline),
+            sent = link.long_request(outbound(unescaped)) => sent.map_err(|_| Delivery::LinkEnded),
+            () = link.ended() => Err(Delivery::LinkEnded),
+            () = sleep_until(deadline) => Err(Delivery::Deadline),
         }
     }
 
@@ -285,5 +296,44 @@ impl Computer {
             }
         }
         told
+    }
+}
+
+#[cfg(test)]
+mod tests {
+    use std::time::SystemTime;
+
+    use super::*;
+    use crate::{
+        computers::{facts::Facts, job::About, job::Sent},
+        wire::frame::{self, AgentFrame},
+    };
+
+    /// A computer that left so long ago.
+    fn gone_for(time: Duration) -> Computer {
+        let hello = r#"{"type":"hello","computerId":7,"protocol":2,"boot":"a"}"#;
+        let Ok(AgentFrame::Hello(hello)) = frame::read(hello, TextMode::Plain) else {
+            panic!("no hello");
+        };
+        let facts = Facts::new(&hello, "127.0.0.1:1".parse().unwrap());
+        let presence = Presence::Left {
+            since: SystemTime::now() - time,
+            why: "it was unloaded".to_owned(),
+        };
+        Computer::new(facts, presence)
+    }
+
+    #[tokio::test(start_paused = true)]
+    async fn a_computer_that_is_away_is_waited_for_and_one_that_has_long_gone_is_not() {
+        for (gone, waits) in [(1, 15), (119, 15), (121, 0)] {
+            let computer = gone_for(Duration::from_secs(gone));
+            let job = computer.begin("a-1".into(), About::unlisted()).unwrap();
+            let start = Instant::now();
+            let deadline = start + Duration::from_secs(60);
+            let waited = computer.run(&job, Method::Ping, None, deadline).await;
+            assert_eq!(waited, Waited::Away("it was unloaded".to_owned()));
+            assert_eq!(start.elapsed().as_secs(), waits, "gone for {gone} s");
+            assert_eq!(job.look(|progress| progress.sent), Sent::Nothing);
+        }
     }
 }

@@ -10,7 +10,7 @@ use tokio::sync::watch;
 use super::{
     ends::Loss,
     facts::Facts,
-    job::{About, Job},
+    job::{About, Job, Stage},
     job_table::{JobTable, OPEN_JOBS, OPEN_JOBS_OF_OTHERS},
     key::ComputerKey,
     link::{Link, Turn},
@@ -24,7 +24,10 @@ use crate::wire::{
 /// full.
 pub(super) const ACCEPT_TIME: Duration = Duration::from_secs(2);
 
-/// How long a call waits for a computer that just left. One that is gone for longer is not waited for.
+/// How long a call waits for a computer that is away. Agents try every 10 s at least, a fifth more or less.
+pub const AWAY_TIME: Duration = Duration::from_secs(15);
+
+/// One that is gone for longer than this is not waited for at all.
 const COMES_BACK_WITHIN: Duration = Duration::from_secs(120);
 
 /// A computer that has linked at least once.
@@ -83,6 +86,11 @@ impl Computer {
             .clone()
     }
 
+    /// Follows whether it is here.
+    pub fn follow(&self) -> watch::Receiver<Presence> {
+        self.presence.subscribe()
+    }
+
     /// Whether it is here.
     pub fn presence(&self) -> Presence {
         self.presence.borrow().clone()
@@ -110,10 +118,16 @@ impl Computer {
         open.append(&mut lock(&self.others).open());
         for job in open {
             let bound = job.look(|progress| progress.boot.clone());
+            let (running, given_up) = job.look(|p| (p.stage == Stage::Running, p.given_up));
+            let gone = facts.boot.is_some() && !known.contains(&job.id);
             if bound.is_some() && bound != facts.boot {
                 self.lose(&job, Loss::Restarted);
-            } else if job.is_running() && facts.boot.is_some() && !known.contains(&job.id) {
+            } else if running && gone {
                 self.lose(&job, Loss::ResultGone);
+            } else if given_up && gone {
+                self.lose(&job, Loss::NotTaken);
+            } else if given_up && facts.boot.is_none() {
+                self.lose(&job, Loss::LinkEnded("its link ended".to_owned()));
             }
         }
         *self.facts.write().unwrap_or_else(PoisonError::into_inner) = Arc::new(facts);
@@ -157,8 +171,7 @@ impl Computer {
     /// # Errors
     /// Too many requests have no end yet.
     pub fn begin(&self, id: RequestId, about: About<'_>) -> Result<Arc<Job>, TooManyJobs> {
-        // What is asked now is meant for the program that runs now.
-        let job = Job::new(id, about, self.facts().boot.clone());
+        let job = Job::new(id, about);
         let entered = lock(&self.jobs).enter(job.clone());
         if entered {
             Ok(job)
@@ -221,8 +234,10 @@ impl Computer {
         Some(job)
     }
 
-    /// Forgets a request that nobody waits for any more and that is worth no place in lists.
+    /// Notes that nobody sends a request any more, or waits for its end. It is forgotten if it is worth no place in
+    /// lists; else what the computer still says of it is taken in.
     pub fn give_up(&self, job: &Job) {
+        job.give_up();
         if !job.listed {
             lock(&self.jobs).remove(&job.id);
         }
@@ -237,7 +252,7 @@ impl Computer {
 
     /// The agent knows of a job; it is taken on if this bridge doesn't.
     pub fn reported(&self, report: &JobReport) {
-        if self.job(&report.id).is_none() {
+        if self.accepted(&report.id, false).is_none() {
             let boot = self.facts().boot.clone();
             lock(&self.others).enter(Job::adopt(report, boot));
         }

@@ -24,18 +24,24 @@ pub enum Loss {
     Restarted,
     /// The agent is the same, but knows nothing of it any more.
     ResultGone,
-    /// The call gave up before the computer was there to take it; why it was not, as a sentence's end.
+    /// The agent is the same, and never said that it had it.
+    NotTaken,
+    /// The call gave up before anything of it was sent; why, as a sentence's end. It was not run.
     NeverReached(String),
     /// The link to an agent of version 1 ended, which is asked nothing twice; why, as a sentence's end.
     LinkEnded(String),
 }
+
+/// How the text of [`Loss::NeverReached`] begins.
+const NEVER_REACHED: &str = "it never reached the computer: ";
 
 impl fmt::Display for Loss {
     fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
         match self {
             Self::Restarted => f.write_str("the computer has restarted since"),
             Self::ResultGone => f.write_str("the computer no longer has the result"),
-            Self::NeverReached(why) => write!(f, "it never reached the computer: {why}"),
+            Self::NotTaken => f.write_str("the computer came back, and knows nothing of it"),
+            Self::NeverReached(why) => write!(f, "{NEVER_REACHED}{why}"),
             Self::LinkEnded(why) => f.write_str(why),
         }
     }
@@ -49,7 +55,10 @@ impl From<Loss> for String {
 
 impl From<String> for Loss {
     fn from(text: String) -> Self {
-        [Self::Restarted, Self::ResultGone]
+        if let Some(why) = text.strip_prefix(NEVER_REACHED) {
+            return Self::NeverReached(why.to_owned());
+        }
+        [Self::Restarted, Self::ResultGone, Self::NotTaken]
             .into_iter()
             .find(|loss| loss.to_string() == text)
             .unwrap_or(Self::LinkEnded(text))

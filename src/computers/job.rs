@@ -74,8 +74,12 @@ impl<'a> About<'a> {
 pub struct Progress {
     /// Where it stands.
     pub stage: Stage,
-    /// The start of the agent program that it is for, once that is known. It runs on no other.
+    /// The start of the agent program that it was sent to. It runs on no other.
     pub boot: Option<Boot>,
+    /// What of it may have reached the computer.
+    pub sent: Sent,
+    /// Nobody sends it any more, or waits for its end.
+    pub given_up: bool,
     /// What it printed.
     output: Output,
     /// The number of the next piece of output.
@@ -115,10 +119,21 @@ pub enum Stage {
     Ended,
 }
 
+/// What of a request may have reached its computer.
+#[derive(Debug, Clone, Copy, PartialEq, Eq)]
+pub enum Sent {
+    /// Nothing: it has not been run.
+    Nothing,
+    /// All that was sent names the moment after which it does not begin, to an agent that keeps to that.
+    Timed,
+    /// It may begin at any time, as far as is known.
+    Untimed,
+}
+
 impl Job {
     /// A request that is about to be sent.
-    pub fn new(id: RequestId, about: About<'_>, boot: Option<Boot>) -> Arc<Self> {
-        let job = Self::at(id, about, boot, SystemTime::now(), false);
+    pub fn new(id: RequestId, about: About<'_>) -> Arc<Self> {
+        let job = Self::at(id, about, None, SystemTime::now(), false);
         job.attach(None);
         Arc::new(job)
     }
@@ -220,17 +235,31 @@ impl Job {
         self.look(Progress::has_ended)
     }
 
-    /// Binds the job to this start of the agent program, unless it is bound already; tells whether it may run there.
-    pub fn bind(&self, boot: Option<&Boot>) -> bool {
-        let mut fits = true;
+    /// Whether it may run on this start of the agent program: it was sent to no other.
+    pub fn fits(&self, boot: Option<&Boot>) -> bool {
+        self.look(|progress| progress.boot.is_none() || progress.boot.as_ref() == boot)
+    }
+
+    /// Notes that it was sent to this start of the agent program; `timed` if it does not begin after its deadline.
+    pub fn note_sent(&self, boot: Option<&Boot>, timed: bool) {
         self.progress.send_if_modified(|progress| {
-            match &progress.boot {
-                Some(bound) => fits = Some(bound) == boot,
-                None => progress.boot = boot.cloned(),
+            if progress.boot.is_none() {
+                progress.boot = boot.cloned();
             }
+            progress.sent = match progress.sent {
+                Sent::Nothing | Sent::Timed if timed => Sent::Timed,
+                _ => Sent::Untimed,
+            };
             false
         });
-        fits
+    }
+
+    /// Notes that nobody sends it any more, or waits for its end.
+    pub fn give_up(&self) {
+        self.progress.send_if_modified(|progress| {
+            progress.given_up = true;
+            false
+        });
     }
 
     /// Notes that a call waits for it, `until` then at most if that is known, unless it was answered before.
@@ -350,6 +379,8 @@ impl Progress {
         Self {
             stage: Stage::Asked,
             boot: None,
+            sent: Sent::Nothing,
+            given_up: false,
             output: Output::default(),
             next_seq: 1,
             end: None,
@@ -455,7 +486,7 @@ mod tests {
 
     #[test]
     fn a_piece_that_comes_twice_is_taken_once() {
-        let job = Job::new("j".into(), About::unlisted(), None);
+        let job = Job::new("j".into(), About::unlisted());
         for piece in [
             piece(1, "a", 0),
             piece(2, "b", 0),
@@ -494,7 +525,7 @@ mod tests {
 
     #[test]
     fn the_first_end_counts() {
-        let job = Job::new("j".into(), About::unlisted(), None);
+        let job = Job::new("j".into(), About::unlisted());
         job.lose(Loss::LinkEnded("first".into()));
         job.lose(Loss::Restarted);
         job.answer(
@@ -511,7 +542,7 @@ mod tests {
 
     #[test]
     fn output_that_never_came_is_counted_at_the_end() {
-        let job = Job::new("j".into(), About::unlisted(), None);
+        let job = Job::new("j".into(), About::unlisted());
         job.print(piece(1, "abc", 0));
         job.answer(
             Answer {
@@ -525,9 +556,26 @@ mod tests {
     }
 
     #[test]
-    fn a_job_runs_on_the_boot_it_was_made_for_and_no_other() {
+    fn a_job_runs_on_the_boot_it_was_sent_to_and_no_other() {
         let (a, b) = (Boot::from("a"), Boot::from("b"));
-        let job = Job::new("j".into(), About::unlisted(), None);
-        assert!(job.bind(Some(&a)) && job.bind(Some(&a)) && !job.bind(Some(&b)) && !job.bind(None));
+        let job = Job::new("j".into(), About::unlisted());
+        assert!(job.fits(Some(&a)) && job.fits(Some(&b)) && job.fits(None));
+        job.note_sent(Some(&a), true);
+        assert!(job.fits(Some(&a)) && !job.fits(Some(&b)) && !job.fits(None));
+    }
+
+    #[test]
+    fn what_was_sent_once_without_a_time_may_begin_at_any_time() {
+        let job = Job::new("j".into(), About::unlisted());
+        let sent = |job: &Job| job.look(|progress| progress.sent);
+        assert_eq!(sent(&job), Sent::Nothing);
+        for (timed, then) in [
+            (true, Sent::Timed),
+            (false, Sent::Untimed),
+            (true, Sent::Untimed),
+        ] {
+            job.note_sent(None, timed);
+            assert_eq!(sent(&job), then);
+        }
     }
 }

@@ -126,7 +126,7 @@ mod tests {
     use crate::{computers::job::About, wire::frame::Answer};
 
     fn enter(table: &mut JobTable, id: usize) -> Arc<Job> {
-        let job = Job::new(format!("{id:05}").into(), About::listed("", false), None);
+        let job = Job::new(format!("{id:05}").into(), About::listed("", false));
         assert!(table.enter(job.clone()));
         job
     }
@@ -175,7 +175,7 @@ mod tests {
     fn open_jobs_are_bounded_and_unlisted_ones_leave_no_trace() {
         let mut table = JobTable::new(OPEN_JOBS);
         let jobs: Vec<_> = (0..OPEN_JOBS).map(|id| enter(&mut table, id)).collect();
-        let one_more = Job::new("more".into(), About::unlisted(), None);
+        let one_more = Job::new("more".into(), About::unlisted());
         assert!(!table.enter(one_more.clone()));
         end(&mut table, &jobs[0], 0);
         assert!(table.enter(one_more.clone()));

@@ -13,7 +13,7 @@ use tokio::{
 };
 use tokio_util::sync::CancellationToken;
 
-use super::job::Job;
+use super::{agent_clock::AgentClock, job::Job};
 use crate::wire::{
     ending::{Ending, LinkEnded},
     names::{Dialect, RequestId},
@@ -70,6 +70,8 @@ pub struct Terms {
     /// Whether the agent stops a job that is attached to a call once no bridge claims it any more, and can be told, over
     /// this link, that it goes on by itself.
     pub knows_detach: bool,
+    /// The clock of an agent that begins no request after the moment that the request names.
+    pub clock: Option<AgentClock>,
 }
 
 /// A link, through which a linked computer is sent frames.

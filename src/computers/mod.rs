@@ -5,6 +5,7 @@
 //! a [`follower::Follower`], and whom to ask about jobs of other bridges an [`reach::Elsewhere`]. So whatever brings
 //! computers one day, from another machine even, needs no change here or above.
 
+pub mod agent_clock;
 mod asking;
 pub mod computer;
 pub mod departure;
@@ -29,7 +30,7 @@ pub use self::{
     ends::{Cancelled, End, Loss},
     facts::Facts,
     fleet::{Ask, Fleet, LinkPort},
-    job::{About, Job, Progress, Stage},
+    job::{About, Job, Progress, Sent, Stage},
     key::ComputerKey,
     reach::{Blocked, Owner, Unreachable},
     relaying::Relayed,

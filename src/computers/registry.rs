@@ -10,7 +10,10 @@ use std::{
     time::SystemTime,
 };
 
+use tokio::time::Instant;
+
 use super::{
+    agent_clock::{AgentClock, Reading},
     computer::{Computer, Presence},
     departure::Departure,
     facts::Facts,
@@ -64,6 +67,10 @@ impl Registry {
             max_message: hello.max_message.min(DEFAULT_MAX_MESSAGE),
             known: std::mem::take(&mut hello.jobs),
             knows_detach: hello.knows_detach(),
+            clock: hello.at.map(|at| {
+                let came = Instant::now();
+                AgentClock::new(Reading { at, came })
+            }),
         };
         let link = Link::new(terms, outlet);
         let (computer, older) = self.register(facts, &link.terms.known, link.clone());

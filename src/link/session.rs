@@ -18,6 +18,7 @@ use crate::{
     base::{token::Token, websocket::Failure},
     computers::{
         Computer, Facts,
+        agent_clock::Reading,
         link::Link,
         registry::{Registered, Registry},
     },
@@ -225,6 +226,11 @@ impl Session {
         dead_seconds: u64,
     ) -> Self {
         let now = Instant::now();
+        // Where the pong tells a clock: at once, as hello may have been long under way.
+        let ping_at = match link.terms.clock {
+            Some(_) => now,
+            None => now + Duration::from_secs(PING_SECONDS),
+        };
         Self {
             socket,
             link,
@@ -237,7 +243,7 @@ impl Session {
             unclaimed: Unclaimed::new(now),
             heard: now,
             dead_after: Duration::from_secs(dead_seconds),
-            ping_at: now + Duration::from_secs(PING_SECONDS),
+            ping_at,
             pings: 0,
         }
     }
@@ -380,6 +386,15 @@ impl Session {
                 self.unasked.take()?;
                 if new_protocol {
                     self.write(outgoing::pong(n)).await?;
+                }
+            }
+            AgentFrame::Pong { at } => {
+                self.unasked.take()?;
+                if let (Some(at), Some(clock)) = (at, &self.link.terms.clock) {
+                    clock.read(Reading {
+                        at,
+                        came: self.heard,
+                    });
                 }
             }
             AgentFrame::Unknown(kind) => {

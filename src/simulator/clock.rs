@@ -23,15 +23,10 @@ pub(super) struct Clock {
     passed: Duration,
     /// When it was last started; `None` while it is paused.
     since: Option<Instant>,
-    /// Milliseconds since 1970 when it was made.
-    born_ms: f64,
 }
 
 impl Clock {
     pub(super) fn new(speed: f64) -> Self {
-        let born = SystemTime::now()
-            .duration_since(UNIX_EPOCH)
-            .unwrap_or_default();
         Clock {
             speed: if speed.is_finite() && speed > 0.0 {
                 speed
@@ -40,7 +35,6 @@ impl Clock {
             },
             passed: Duration::ZERO,
             since: Some(Instant::now()),
-            born_ms: born.as_secs_f64() * 1000.0,
         }
     }
 
@@ -90,8 +84,11 @@ impl Clock {
         ((hours * 1000.0).round() as u64).max(1)
     }
 
-    /// Milliseconds since 1970, running at the clock's own speed.
+    /// Milliseconds since 1970. The game asks the machine that it runs on: neither its ticks nor its pauses change that.
     pub(super) fn epoch_ms(&self) -> f64 {
-        (self.born_ms + self.elapsed().as_secs_f64() * 1000.0).floor()
+        let now = SystemTime::now()
+            .duration_since(UNIX_EPOCH)
+            .unwrap_or_default();
+        (now.as_secs_f64() * 1000.0).floor()
     }
 }

@@ -1,12 +1,22 @@
 //! One request to a computer on behalf of a call: who waits is told how it goes, and a call that is given up takes its
 //! job with it.
 
-use std::{pin::pin, sync::Arc, time::Duration};
+use std::{
+    pin::pin,
+    sync::Arc,
+    time::{Duration, SystemTime},
+};
 
 use tokio::time::{Instant, sleep_until};
 
-use super::{Context, Listener, Step};
-use crate::computers::{Ask, Computer, Job, Stage, TooManyJobs, Waited};
+use super::{
+    Context, Listener, Step,
+    wording::{ago, name_of},
+};
+use crate::{
+    base::text::one_line,
+    computers::{Ask, Computer, Job, Presence, Stage, TooManyJobs, Waited, computer::AWAY_TIME},
+};
 
 /// How often a client is told of new output at most, and how often that the job still runs at least.
 const TELL_EVERY: Duration = Duration::from_millis(250);
@@ -34,29 +44,44 @@ pub async fn ask(
         job: Some(job.clone()),
     };
     let run = context.fleet.run(computer, &job, ask, time);
-    let waited = telling(context.listener, &job, run).await;
+    let waited = telling(context.listener, computer, &job, run).await;
     given_up.job = None;
     Ok((job, waited))
 }
 
-/// Waits for a job's end, and tells the client meanwhile what it prints.
-async fn telling(listener: &dyn Listener, job: &Job, run: impl Future<Output = Waited>) -> Waited {
+/// Waits for a job's end, and tells the client meanwhile what it prints, and at once when its computer is away.
+async fn telling(
+    listener: &dyn Listener,
+    computer: &Computer,
+    job: &Job,
+    run: impl Future<Output = Waited>,
+) -> Waited {
     let mut run = pin!(run);
     if !listener.listens() {
         return run.await;
     }
+    let mut presence = computer.follow();
+    presence.mark_changed();
     let start = Instant::now();
     let (mut cursor, mut last, mut next) = (0, start, start + TELL_EVERY);
     loop {
-        tokio::select! {
+        let away = tokio::select! {
             waited = &mut run => return waited,
-            () = sleep_until(next) => {}
-        }
-        next += TELL_EVERY;
+            Ok(()) = presence.changed() => match away(computer, &presence.borrow_and_update()) {
+                Some(away) => Some(away),
+                None => continue,
+            },
+            () = sleep_until(next) => {
+                next += TELL_EVERY;
+                None
+            }
+        };
         let page = job.look(|progress| progress.read(cursor, TOLD_AT_ONCE));
         cursor = page.next;
         let now = Instant::now();
-        let message = if !page.text.is_empty() {
+        let message = if let Some(away) = away {
+            format!("{}{away}", page.text)
+        } else if !page.text.is_empty() {
             page.text
         } else if now >= last + TELL_WITHIN {
             let state = if job.stage() == Stage::Running {
@@ -79,6 +104,20 @@ async fn telling(listener: &dyn Listener, job: &Job, run: impl Future<Output = W
             () = listener.tell(step) => {}
         }
     }
+}
+
+/// What there is to say while a computer is away that is waited for.
+fn away(computer: &Computer, presence: &Presence) -> Option<String> {
+    let Presence::Left { since, why } = presence else {
+        return None;
+    };
+    Some(format!(
+        "computer {} left {} ({}); waiting for it to come back, for {} s at most",
+        name_of(&computer.facts()),
+        ago(*since, SystemTime::now()),
+        one_line(why),
+        AWAY_TIME.as_secs()
+    ))
 }
 
 /// Cancels a job when nobody waits for it any more.

@@ -5,7 +5,7 @@ use std::{
     collections::{HashMap, HashSet},
     hash::{DefaultHasher, Hash, Hasher},
     sync::{Arc, Mutex, MutexGuard, PoisonError},
-    time::{Duration, SystemTime},
+    time::Duration,
 };
 
 use serde_json::{Value, json};
@@ -16,12 +16,13 @@ use super::{
     asking::{self, STOP_TIME},
     outcome,
     plain_chunk::{Piece, chunk_of},
-    wording::{name_of, whether_it_runs},
+    unanswered::Unanswered,
+    wording::name_of,
 };
 use crate::{
     computers::{
         About, AgentError, Answer, Ask, Boot, Cancelled, Computer, ComputerKey, End, ErrorKind,
-        Job, Loss, Method, RequestId, TooManyJobs, Waited,
+        Job, Method, RequestId, TooManyJobs, Waited,
     },
     wire::text::{TextMode, decode_value},
 };
@@ -67,28 +68,9 @@ pub enum RunError {
         /// The job's id.
         job: RequestId,
     },
-    /// It can't be told to stop.
-    #[error("timeout on computer {computer}: no answer within {ms} ms. {whether}")]
-    NoAnswer {
-        /// The computer's name.
-        computer: String,
-        /// The time it had, in milliseconds.
-        ms: u128,
-        /// What is known of it, as a sentence.
-        whether: String,
-    },
-    /// The computer was away all the time.
-    #[error(
-        "offline error on computer {computer}: {why}, and it did not come back within {ms} ms. The code was not run."
-    )]
-    Offline {
-        /// The computer's name.
-        computer: String,
-        /// Why it is away.
-        why: String,
-        /// The time it had, in milliseconds.
-        ms: u128,
-    },
+    /// No answer came in time.
+    #[error(transparent)]
+    Unanswered(Unanswered),
     /// It does not fit into a message.
     #[error(
         "too-large error on computer {computer}: the code and its arguments are {size} bytes long; this computer takes at \
@@ -250,6 +232,10 @@ async fn run_request(
         Err(problem) => return failed(problem.into()),
     };
     let (name, ms) = (name_of(&computer.facts()), time.as_millis());
+    let unanswered = |job, away| {
+        let unanswered = Unanswered::new(computer, job, ms, away);
+        failed(RunError::Unanswered(unanswered))
+    };
     match waited {
         Waited::Ended => ended(computer, &job, read),
         Waited::Running | Waited::NotTaken => match computer.cancel(&job, STOP_TIME).await {
@@ -261,28 +247,14 @@ async fn run_request(
                 }
                 asked
             }
-            Cancelled::Told => failed(RunError::StopNotConfirmed {
+            Cancelled::Told if job.is_running() => failed(RunError::StopNotConfirmed {
                 computer: name,
                 ms,
                 job: job.id.clone(),
             }),
-            Cancelled::Unreachable => {
-                computer.give_up(&job);
-                failed(RunError::NoAnswer {
-                    computer: name,
-                    ms,
-                    whether: whether_it_runs(computer, SystemTime::now()),
-                })
-            }
+            Cancelled::Told | Cancelled::Unreachable => unanswered(&job, None),
         },
-        Waited::Offline(why) => {
-            computer.lose(&job, Loss::NeverReached(why.clone()));
-            failed(RunError::Offline {
-                computer: name,
-                why,
-                ms,
-            })
-        }
+        Waited::Away(why) => unanswered(&job, Some(&why)),
         Waited::TooLarge { size, limit } => failed(RunError::TooLarge {
             computer: name,
             size,

@@ -33,6 +33,7 @@ mod result;
 pub mod snapshot;
 pub mod source;
 mod tool;
+mod unanswered;
 mod validation;
 pub mod watch;
 pub(crate) mod wording;

@@ -5,7 +5,7 @@ use thiserror::Error;
 
 use super::wording::name_of;
 use crate::{
-    computers::{AgentError, Answer, Computer, End, ErrorKind, Progress},
+    computers::{AgentError, Answer, Computer, End, ErrorKind, Loss, Progress},
     wire::text,
 };
 
@@ -91,6 +91,10 @@ pub fn failure(computer: &Computer, end: &End) -> String {
             Some(error) => error_text(computer, error),
             None => String::new(),
         },
+        End::Lost(why @ Loss::NeverReached(_)) => format!(
+            "offline error on computer {}: {why}. The code was not run.",
+            name_of(&computer.facts())
+        ),
         End::Lost(why) => format!(
             "link-lost error on computer {}: {why}. Whether the code ran to its end is not known; look before you run \
              it again.",
@@ -190,6 +194,9 @@ fn quote(text: &str) -> String {
 /// A stop is no error: it is what somebody asked for. The agent adds why where nobody did.
 fn stop_text(computer: &Computer, error: &AgentError) -> String {
     let name = name_of(&computer.facts());
+    if error.not_begun {
+        return format!("The code was not run on computer {name}: it was stopped before it began.");
+    }
     let stopped = format!("The code was stopped before its end on computer {name}");
     match error.message.as_str() {
         "" | "cancelled" => format!("{stopped}, as was asked."),

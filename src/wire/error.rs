@@ -16,6 +16,13 @@ pub struct AgentError {
     pub traceback: Option<String>,
     /// What to do.
     pub hint: Option<String>,
+    /// Whether nothing of the code was run, nor will be, where the kind alone does not tell.
+    #[serde(
+        default,
+        rename = "notBegun",
+        skip_serializing_if = "std::ops::Not::not"
+    )]
+    pub not_begun: bool,
 }
 
 /// The kinds of errors that agents report.
@@ -117,6 +124,7 @@ impl AgentError {
             message: message.into(),
             traceback: None,
             hint: None,
+            not_begun: false,
         }
     }
 
@@ -125,6 +133,7 @@ impl AgentError {
         match error {
             Some(Value::String(message)) => Self::of_version_1(message),
             Some(Value::Object(mut fields)) => {
+                let not_begun = fields.get("notBegun") == Some(&Value::Bool(true));
                 let mut take = |key: &str| match fields.remove(key) {
                     Some(Value::String(text)) if !text.is_empty() => Some(text),
                     _ => None,
@@ -134,6 +143,7 @@ impl AgentError {
                 Self {
                     traceback: take("traceback"),
                     hint: take("hint"),
+                    not_begun,
                     ..Self::new(
                         kind,
                         message.unwrap_or_else(|| "the agent gave no message".to_owned()),

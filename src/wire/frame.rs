@@ -56,7 +56,10 @@ pub enum AgentFrame {
     /// Asks for a pong with the same number.
     Ping(u64),
     /// Answers a ping.
-    Pong,
+    Pong {
+        /// What the agent's clock showed then, in milliseconds since 1970, if it tells.
+        at: Option<u64>,
+    },
     /// A type that this bridge doesn't know.
     Unknown(String),
 }
@@ -237,7 +240,7 @@ pub fn read(message: &str, mode: TextMode) -> Result<AgentFrame, FrameError> {
             }),
         },
         "ping" => AgentFrame::Ping(wire.n.ok_or_else(|| missing("n"))?),
-        "pong" => AgentFrame::Pong,
+        "pong" => AgentFrame::Pong { at: wire.at },
         other => AgentFrame::Unknown(other.to_owned()),
     })
 }

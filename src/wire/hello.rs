@@ -14,6 +14,9 @@ use super::{
 /// The longest label and the longest other text of a hello that are kept, in characters. The game's labels have 32.
 const MAX_LABEL: usize = 128;
 
+/// The capability of an agent that begins no request after its `startBefore`.
+const START_BEFORE: &str = "startBefore";
+
 /// The longest name of an agent's start, in bytes. Ours has 16.
 const MAX_BOOT: usize = 128;
 
@@ -59,6 +62,9 @@ pub struct Hello {
     pub jobs: Vec<RequestId>,
     /// What it can do beyond the first agents of version 2, by name.
     pub capabilities: Vec<String>,
+    /// What its clock showed when it said so, in milliseconds since 1970 (version 2). Only from an agent that has the
+    /// capability `startBefore`: it begins no request after the moment that this names.
+    pub at: Option<u64>,
 }
 
 impl Hello {
@@ -121,6 +127,8 @@ struct WireHello {
     jobs: Value,
     #[serde(default)]
     capabilities: Value,
+    #[serde(default)]
+    at: Value,
 }
 
 /// Reads a hello.
@@ -136,6 +144,8 @@ pub(super) fn read(message: &str) -> Result<Hello, HelloError> {
     {
         return Err(HelloError::Boot);
     }
+    let capabilities = wire.capabilities.as_array().map_or(&[][..], Vec::as_slice);
+    let keeps_start = capabilities.iter().any(|word| word == START_BEFORE);
     Ok(Hello {
         computer,
         label: wire.computer_label.and_then(label),
@@ -160,6 +170,7 @@ pub(super) fn read(message: &str) -> Result<Hello, HelloError> {
                 .collect(),
             _ => Vec::new(),
         },
+        at: wire.at.as_u64().filter(|_| keeps_start),
         capabilities: match wire.capabilities {
             Value::Array(names) => names
                 .iter()

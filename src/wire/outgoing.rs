@@ -100,6 +100,8 @@ pub struct Request<'a> {
     deadline_ms: Option<u64>,
     #[serde(skip_serializing_if = "std::ops::Not::not")]
     attached: bool,
+    #[serde(rename = "startBefore", skip_serializing_if = "Option::is_none")]
+    start_before: Option<u64>,
 }
 
 impl<'a> Request<'a> {
@@ -113,6 +115,7 @@ impl<'a> Request<'a> {
             boot: None,
             deadline_ms: None,
             attached: false,
+            start_before: None,
         }
     }
 
@@ -126,6 +129,12 @@ impl<'a> Request<'a> {
     /// The same for an agent that stops it once no bridge claims it: a call waits for it.
     pub fn attached(mut self) -> Self {
         self.attached = true;
+        self
+    }
+
+    /// The same, and the agent is not to begin it once its clock shows that, in milliseconds since 1970.
+    pub fn start_before(mut self, moment: u64) -> Self {
+        self.start_before = Some(moment);
         self
     }
 
@@ -180,6 +189,14 @@ mod tests {
                 .message(TextMode::Bytes)
                 .unwrap(),
             r#"{"type":"request","id":"b7f2-41","method":"ping","boot":"k3v9","deadlineMs":20000}"#
+        );
+        assert_eq!(
+            Request::new(&"b7f2-41".into(), Method::Ping, None)
+                .for_boot(&"k3v9".into(), 20_000)
+                .start_before(1_764_331_220_123)
+                .message(TextMode::Bytes)
+                .unwrap(),
+            r#"{"type":"request","id":"b7f2-41","method":"ping","boot":"k3v9","deadlineMs":20000,"startBefore":1764331220123}"#
         );
     }
 

@@ -38,6 +38,7 @@ mod stdio;
 mod terminal_view;
 mod tool_list;
 mod tools;
+mod truth;
 mod upstream;
 mod upstream_bad;
 #[cfg(unix)]

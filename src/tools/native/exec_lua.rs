@@ -13,8 +13,7 @@ use thiserror::Error;
 use super::typed::Native;
 use crate::{
     computers::{
-        About, Ask, Cancelled, Computer, ComputerKey, Job, Loss, Method, RequestId, TooManyJobs,
-        Waited,
+        About, Ask, Cancelled, Computer, ComputerKey, Job, Method, RequestId, TooManyJobs, Waited,
     },
     tools::{
         Context,
@@ -22,6 +21,7 @@ use crate::{
         choosing::{ChoiceError, choose},
         outcome::{self, JobFailed, OLD_AGENT},
         text,
+        unanswered::Unanswered,
         wording::{name_of, whether_it_runs, why_out_of_reach},
     },
 };
@@ -85,27 +85,12 @@ pub enum ExecError {
         whether: String,
         job: RequestId,
     },
-    #[error(
-        "timeout on computer {computer}: it took no notice of the request within {ms} ms; it was told not to run \
-         it. It may be busy with code that does not yield."
-    )]
-    NotTaken { computer: String, ms: u64 },
-    #[error(
-        "timeout on computer {computer}: no answer within {ms} ms. {whether} Give it longer with `timeoutMs`, or \
-         let it do less at a time."
-    )]
-    NoAnswer {
-        computer: String,
-        ms: u64,
-        whether: String,
-    },
-    #[error(
-        "offline error on computer {computer}: {why}, and it did not come back within {ms} ms. The code was not run."
-    )]
-    Offline {
-        computer: String,
-        why: String,
-        ms: u64,
+    #[error("{0}")]
+    Unanswered(Unanswered),
+    #[error("{unanswered}\n\nOutput so far:\n{output}")]
+    OutOfReach {
+        unanswered: Unanswered,
+        output: String,
     },
     #[error(
         "too-large error on computer {computer}: the request is {size} bytes long; the computer takes at most {limit} \
@@ -156,7 +141,11 @@ impl Arguments {
         context: Context<'_>,
         computer: &Arc<Computer>,
     ) -> Result<String, ExecError> {
-        let mut params = json!({ "code": self.code, "where": self.place });
+        let mut params = json!({ "code": self.code });
+        // An agent of version 1 is sent nothing that it doesn't know.
+        if computer.facts().boot.is_some() {
+            params["where"] = json!(self.place);
+        }
         if self.exclusive {
             params["exclusive"] = json!(true);
         }
@@ -169,7 +158,10 @@ impl Arguments {
         let (job, waited) = asking::ask(context, computer, ask, time).await?;
         match waited {
             Waited::Ended => Ok(whole(computer, &job)?),
-            Waited::Running => match self.on_timeout {
+            Waited::Away(why) if !job.is_running() => {
+                Err(self.unanswered(computer, &job, Some(&why)))
+            }
+            Waited::Running | Waited::Away(_) => match self.on_timeout {
                 OnTimeout::Detach => {
                     computer.detach(&job).await;
                     Ok(self.still_running(computer, &job))
@@ -177,14 +169,6 @@ impl Arguments {
                 OnTimeout::Cancel => self.cancel(computer, &job).await,
             },
             Waited::NotTaken => self.not_taken(computer, &job).await,
-            Waited::Offline(why) => {
-                computer.lose(&job, Loss::NeverReached(why.clone()));
-                Err(ExecError::Offline {
-                    computer: name_of(&computer.facts()),
-                    why,
-                    ms: self.timeout_ms,
-                })
-            }
             Waited::TooLarge { size, limit } => Err(ExecError::TooLarge {
                 computer: name_of(&computer.facts()),
                 size,
@@ -250,15 +234,19 @@ impl Arguments {
 
     /// The computer never said that it has the request.
     async fn not_taken(&self, computer: &Computer, job: &Arc<Job>) -> Result<String, ExecError> {
-        let (name, ms) = (name_of(&computer.facts()), self.timeout_ms);
         match computer.cancel(job, STOP_TIME).await {
             Cancelled::Ended => Ok(whole(computer, job)?),
-            Cancelled::Told => Err(ExecError::NotTaken { computer: name, ms }),
-            Cancelled::Unreachable => Err(ExecError::NoAnswer {
-                computer: name,
-                ms,
-                whether: whether_it_runs(computer, SystemTime::now()),
-            }),
+            Cancelled::Told | Cancelled::Unreachable => Err(self.unanswered(computer, job, None)),
+        }
+    }
+
+    fn unanswered(&self, computer: &Computer, job: &Arc<Job>, away: Option<&str>) -> ExecError {
+        let unanswered = Unanswered::new(computer, job, u128::from(self.timeout_ms), away);
+        let output = job.look(|progress| progress.read(0, usize::MAX).text);
+        if output.is_empty() {
+            ExecError::Unanswered(unanswered)
+        } else {
+            ExecError::OutOfReach { unanswered, output }
         }
     }
 }

@@ -58,7 +58,7 @@ impl ProbeComputers {
         };
         match fleet.run(computer, &job, ask, self.time).await {
             Waited::Ended => {}
-            Waited::Running | Waited::NotTaken | Waited::Offline(_) => {
+            Waited::Running | Waited::NotTaken | Waited::Away(_) => {
                 computer.give_up(&job);
                 return Pong::None;
             }

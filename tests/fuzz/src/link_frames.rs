@@ -109,7 +109,7 @@ fn check_frame(message: &str, read: &AgentFrame, mode: TextMode) {
             assert_eq!(error.is_none(), value["error"].is_null());
         }
         AgentFrame::Ping(n) => assert_eq!((kind, value["n"].as_u64()), ("ping", Some(*n))),
-        AgentFrame::Pong => assert_eq!(kind, "pong"),
+        AgentFrame::Pong { .. } => assert_eq!(kind, "pong"),
         AgentFrame::Unknown(other) => {
             assert_eq!(kind, other);
             let known = [

@@ -203,7 +203,7 @@ async fn call(computer: Arc<Computer>, (id, length, about): (&str, usize, About<
     match waited {
         Waited::Ended => assert!(ended, "{id} is said to have ended"),
         Waited::TooLarge { size, limit } => assert!(size > limit, "{size} bytes are not too many"),
-        Waited::Running | Waited::NotTaken | Waited::Offline(_) => {
+        Waited::Running | Waited::NotTaken | Waited::Away(_) => {
             let start = Instant::now();
             computer.cancel(&job, STOP_TIME).await;
             assert!(start.elapsed() <= STOP_TIME + Duration::from_millis(2));

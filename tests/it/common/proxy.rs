@@ -3,6 +3,7 @@
 use std::{
     net::SocketAddr,
     sync::{Arc, Mutex},
+    time::Duration,
 };
 
 use futures_util::{SinkExt, StreamExt};
@@ -21,6 +22,8 @@ pub enum Way {
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
 pub enum Fate {
     Passes,
+    /// It comes this much later, and so does all that follows it: the network stalls.
+    Late(Duration),
     /// It is lost, as when the game's event queue is full.
     Lost,
     /// The link breaks before it.
@@ -75,6 +78,9 @@ impl Proxy {
                         let fate = (decide.lock().unwrap())(way, &frame);
                         if fate == Fate::CutBefore {
                             return;
+                        }
+                        if let Fate::Late(time) = fate {
+                            tokio::time::sleep(time).await;
                         }
                         if fate != Fate::Lost {
                             let sent = match way {
