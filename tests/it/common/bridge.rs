@@ -191,6 +191,16 @@ impl Bridge {
         }
     }
 
+    /// The next message, however long it takes; none once the bridge has ended.
+    pub async fn next_message(&mut self) -> Option<Value> {
+        if let Some(kept) = self.kept.pop() {
+            return Some(kept);
+        }
+        let line = self.lines.recv().await?;
+        let message = serde_json::from_str(&line);
+        Some(message.unwrap_or_else(|_| panic!("no JSON on stdout: {line}")))
+    }
+
     /// Starts a tool call, and returns the request's id.
     pub async fn start_call(&mut self, tool: &str, arguments: Value) -> u64 {
         self.ask("tools/call", json!({"name": tool, "arguments": arguments}))
@@ -280,6 +290,13 @@ impl Bridge {
     /// Ends the process as no process can prepare for (SIGKILL on Unix).
     pub async fn kill(mut self) {
         self.child.kill().await.unwrap();
+        soon("standard output ends", async {
+            while self.lines.recv().await.is_some() {}
+        })
+        .await;
+        // The line that it was writing is cut short.
+        let is_cut = |line: &mut String| serde_json::from_str::<Value>(line).is_err();
+        self.printed.lock().unwrap().pop_if(is_cut);
     }
 
     /// Waits until the process ends.

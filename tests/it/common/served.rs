@@ -110,17 +110,11 @@ impl Served {
 
     /// A client of the stateless revision.
     pub fn stateless(&self) -> Client {
-        self.new_client(STATELESS)
+        Client::new(self.address, STATELESS)
     }
 
     fn new_client(&self, revision: &str) -> Client {
-        Client {
-            address: self.address,
-            revision: revision.to_owned(),
-            session: None,
-            token: None,
-            next_id: 1,
-        }
+        Client::new(self.address, revision)
     }
 
     /// Where computers link.
@@ -179,6 +173,17 @@ pub struct Client {
 }
 
 impl Client {
+    /// A client of this revision that has said nothing yet.
+    pub fn new(address: SocketAddr, revision: &str) -> Self {
+        Self {
+            address,
+            revision: revision.to_owned(),
+            session: None,
+            token: None,
+            next_id: 1,
+        }
+    }
+
     /// Opens a session, and returns the reply to `initialize`.
     pub async fn initialize(&mut self) -> Value {
         let client = json!({"name": "tests", "version": "1"});
@@ -216,6 +221,11 @@ impl Client {
 
     /// Posts one message.
     pub async fn send(&self, message: &Value) -> Answer {
+        self.exchange(self.posted(message)).await
+    }
+
+    /// The request that posts a message.
+    fn posted(&self, message: &Value) -> Request<Body> {
         let mut request = self.http(Method::POST);
         if self.revision == STATELESS {
             request = request.header("mcp-method", message["method"].as_str().unwrap());
@@ -223,8 +233,7 @@ impl Client {
                 request = request.header("mcp-name", name);
             }
         }
-        self.exchange(request.body(message.to_string().into()).unwrap())
-            .await
+        request.body(message.to_string().into()).unwrap()
     }
 
     /// Sends any request.
@@ -233,7 +242,13 @@ impl Client {
     }
 
     /// Sends an MCP request, and returns its id and the answer whose stream holds the reply.
-    pub async fn ask(&mut self, method: &str, mut params: Value) -> (u64, Answer) {
+    pub async fn ask(&mut self, method: &str, params: Value) -> (u64, Answer) {
+        let (id, request) = self.post(method, params);
+        (id, self.exchange(request).await)
+    }
+
+    /// An MCP request's id, and the HTTP request that posts it.
+    fn post(&mut self, method: &str, mut params: Value) -> (u64, Request<Body>) {
         if self.revision == STATELESS {
             params["_meta"]["io.modelcontextprotocol/protocolVersion"] = json!(STATELESS);
             params["_meta"]["io.modelcontextprotocol/clientCapabilities"] = json!({});
@@ -241,7 +256,7 @@ impl Client {
         let id = self.next_id;
         self.next_id += 1;
         let message = json!({"jsonrpc": "2.0", "id": id, "method": method, "params": params});
-        (id, self.send(&message).await)
+        (id, self.posted(&message))
     }
 
     /// Sends an MCP request and waits for its reply.
@@ -255,6 +270,20 @@ impl Client {
         let params = json!({"name": tool, "arguments": arguments});
         let reply = self.request("tools/call", params).await;
         ToolAnswer::of(&reply)
+    }
+
+    /// The reply to a call of a tool; none if the bridge is gone before it gives one.
+    pub async fn try_call(&mut self, tool: &str, arguments: Value) -> Option<Value> {
+        let params = json!({"name": tool, "arguments": arguments});
+        let (id, request) = self.post("tools/call", params);
+        let answer = try_exchange(self.address, request).await?;
+        // What is no whole message was cut short.
+        let text = answer.text().await;
+        let messages = text
+            .lines()
+            .map(|line| line.strip_prefix("data: ").unwrap_or(line));
+        let mut messages = messages.filter_map(|line| serde_json::from_str::<Value>(line).ok());
+        messages.find(|message| message["id"] == id)
     }
 
     /// Where computers link.
@@ -287,24 +316,30 @@ impl Client {
 
 /// Sends a request on a connection of its own.
 pub async fn exchange(address: SocketAddr, request: Request<Body>) -> Answer {
-    let stream = TcpStream::connect(address).await.unwrap();
+    let answer = try_exchange(address, request).await;
+    answer.unwrap_or_else(|| panic!("{address} does not answer"))
+}
+
+/// The same; no answer if nobody is there to give it.
+async fn try_exchange(address: SocketAddr, request: Request<Body>) -> Option<Answer> {
+    let stream = TcpStream::connect(address).await.ok()?;
     let (mut sender, connection) = hyper::client::conn::http1::handshake(TokioIo::new(stream))
         .await
-        .unwrap();
+        .ok()?;
     let connection = tokio::spawn(async move {
         let _ = connection.await;
     });
     let response = soon("the bridge answers", sender.send_request(request))
         .await
-        .unwrap();
+        .ok()?;
     let (head, body) = response.into_parts();
-    Answer {
+    Some(Answer {
         status: head.status.as_u16(),
         headers: head.headers,
         body: Body::new(body).into_data_stream(),
         read: String::new(),
         connection,
-    }
+    })
 }
 
 /// An answer, whose body is read as it comes. Dropping it closes the connection.

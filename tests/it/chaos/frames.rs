@@ -7,6 +7,7 @@ use std::{
     time::{Duration, Instant},
 };
 
+use super::seeded::Seeded;
 use crate::common::{
     bridge::Bridge,
     is,
@@ -183,18 +184,6 @@ async fn every_first_frame_to_the_computer_may_be_lost() {
     bridge.leave().await;
 }
 
-/// Numbers that look random and come again with the same seed (xorshift64*).
-struct Seeded(u64);
-
-impl Seeded {
-    fn below(&mut self, bound: u64) -> u64 {
-        self.0 ^= self.0 >> 12;
-        self.0 ^= self.0 << 25;
-        self.0 ^= self.0 >> 27;
-        self.0.wrapping_mul(0x2545_F491_4F6C_DD1D) % bound
-    }
-}
-
 const COMPUTERS: u64 = 10;
 const TIMEOUT_MS: u64 = 6_000;
 
@@ -206,7 +195,7 @@ async fn five_hundred_seeded_runs_with_lost_frames_and_cut_links_run_at_most_onc
     let mut proxies = Vec::new();
     let mut computers = Vec::new();
     for id in 0..COMPUTERS {
-        let mut random = Seeded(0x9E37_79B9 + id);
+        let mut random = Seeded::new(0x9E37_79B9 + id);
         let proxy = Proxy::start(port, move |way, _| match (way, random.below(100)) {
             (Way::ToComputer, 0..5) => Fate::Lost,
             (_, 5..8) => Fate::CutBefore,
