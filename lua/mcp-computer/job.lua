@@ -40,7 +40,7 @@ local YIELD_HINT = "The game stops code that runs for about 7 seconds without yi
 
 -- What the game says of code that fills the stack, or the memory. CraftOS-PC has other words.
 local OVERFLOWS = { "stack overflow", "StackOverflowError" }
-local OUT_OF_MEMORY = { "OutOfMemoryError", "not enough memory" }
+local OUT_OF_MEMORY = { "OutOfMemoryError", "NegativeArraySizeException", "not enough memory" }
 
 local OVERFLOW_HINT = "The stack is full: a function calls itself without end or too deeply, or some call each other."
 local MEMORY_HINT = "The code keeps more than there is memory for. Look for a list or a text that grows without end; "

@@ -34,7 +34,7 @@ pub fn whole(computer: &Computer, progress: &Progress) -> Result<String, JobFail
                 result,
             }),
         ) => {
-            let mut shown = success(output, result.as_ref());
+            let mut shown = success(output, result.as_ref(), tells_all(computer));
             push_screen(&mut shown, end);
             Ok(shown)
         }
@@ -53,6 +53,17 @@ pub fn whole(computer: &Computer, progress: &Progress) -> Result<String, JobFail
         }
         None => Ok(output),
     }
+}
+
+/// What an agent tells in its hello if what any code of a job prints is the job's output, and it minds where code is to
+/// draw.
+pub const MINDS_WHERE: &str = "where";
+
+/// Whether the computer's agent is known to take for output what any code of a job prints, not only the job's own.
+fn tells_all(computer: &Computer) -> bool {
+    let facts = computer.facts();
+    let names = facts.capabilities.iter().flatten();
+    names.into_iter().any(|name| name == MINDS_WHERE)
 }
 
 /// Whether a job was stopped, as somebody asked.
@@ -125,7 +136,7 @@ pub fn push_screen(shown: &mut String, end: &End) {
     }
 }
 
-fn success(output: String, result: Option<&Value>) -> String {
+fn success(output: String, result: Option<&Value>, tells_all: bool) -> String {
     let mut shown = output;
     let returns = result
         .and_then(|result| result.get("returns"))
@@ -135,7 +146,12 @@ fn success(output: String, result: Option<&Value>) -> String {
         shown.push_str(&show(value));
     }
     if shown.is_empty() {
-        shown.push_str("The code ran to its end; it printed nothing and returned nothing.");
+        shown.push_str(if tells_all {
+            "The code ran to its end; it printed nothing and returned nothing."
+        } else {
+            "The code ran to its end; it returned nothing, and itself printed nothing. What it ran may have printed \
+             (by shell.run, dofile, load, require, io.write, textutils): that computer's agent is not known to pass it on."
+        });
     }
     shown
 }
@@ -267,15 +283,16 @@ mod tests {
     fn the_output_comes_first_and_then_one_value_a_line() {
         let result = json!({"returns": [{"type":"number","value":1}, {"type":"nil"}]});
         assert_eq!(
-            success("hi\nthere".into(), Some(&result)),
+            success("hi\nthere".into(), Some(&result), true),
             "hi\nthere\n1\nnil"
         );
         let nothing = json!({"returns": []});
-        assert_eq!(success("hi\n".into(), Some(&nothing)), "hi\n");
-        assert!(
-            success(String::new(), Some(&nothing)).contains("printed nothing and returned nothing")
-        );
-        assert!(success(String::new(), None).contains("returned nothing"));
+        assert_eq!(success("hi\n".into(), Some(&nothing), true), "hi\n");
+        let both = "printed nothing and returned nothing";
+        assert!(success(String::new(), Some(&nothing), true).contains(both));
+        assert!(success(String::new(), None, true).contains("returned nothing"));
+        let by_an_old_agent = success(String::new(), Some(&nothing), false);
+        assert!(by_an_old_agent.contains("What it ran may have printed"));
     }
 
     #[test]

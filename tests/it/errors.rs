@@ -103,6 +103,10 @@ async fn endless_recursion_is_a_full_stack_and_a_memory_bomb_a_full_memory() {
                 "{code} on {version}: {error}"
             );
         }
+        // What the game says of a string of 2 GiB, which the simulator has no memory for.
+        let too_long = "error('vm error: java.lang.NegativeArraySizeException: -2147483648')";
+        let error = bridge.lua_error(1, too_long).await;
+        assert!(error.contains("than there is memory for"), "{error}");
         assert_eq!(bridge.lua(1, "1 + 1").await, "2", "{version}");
         bridge.leave().await;
     }

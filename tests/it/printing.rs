@@ -532,6 +532,8 @@ async fn an_agent_that_knows_no_where_is_said_to_be_older() {
         }
         let answer = bridge.lua(5, "ends").await;
         assert!(!answer.contains("older"), "{answer}");
+        // It would pass on what the chunk itself prints, and nothing else: no word that nothing was printed.
+        assert!(answer.contains("What it ran may have printed"), "{answer}");
         let call = json!({"computerId": 6, "code": "print(1)", "where": "screen"});
         assert_eq!(bridge.call("exec-lua", call).await.text, "1\n");
     }

@@ -19,7 +19,7 @@ use crate::{
         Context,
         asking::{self, STOP_TIME},
         choosing::{ChoiceError, choose},
-        outcome::{self, JobFailed, OLD_AGENT},
+        outcome::{self, JobFailed, MINDS_WHERE, OLD_AGENT},
         text,
         unanswered::Unanswered,
         wording::{name_of, whether_it_runs, why_out_of_reach},
@@ -116,9 +116,6 @@ impl Native for ExecLua {
         arguments.run(context).await.map(text)
     }
 }
-
-/// What an agent tells in its hello if it minds where code is to draw.
-const MINDS_WHERE: &str = "where";
 
 impl Arguments {
     async fn run(self, context: Context<'_>) -> Result<String, ExecError> {
