@@ -149,6 +149,7 @@ local function event_of(request, now)
     ageMs = floor(max(0, now - request.arrived_at) * 1000),
     code = request.code,
     exclusive = request.exclusive,
+    notBegun = not request.has_begun or nil,
     outputBytes = request.printed or request.stream.total,
     outputArrived = request.stream and request.stream:arrived_bytes() or request.printed,
   }

@@ -173,9 +173,9 @@ end
 -- @tparam string code
 -- @tparam table setup Its version's affairs:
 --   `output`: where what it prints goes; `answer(outcome, pause)`: writes its answer, calling `pause` now and then, or
---   nil; `start_before`: when it begins at the latest, or nil; see @{identity.time}; `request`: kept in the job;
---   `owner`: likewise; `handler`: `{name, method, arguments}` if the code is that of a tool, whose values are returned
---   as they are; `where`: see @{console.new}.
+--   nil; `start_before`: when it begins at the latest, or nil; see @{identity.time}; `on_begin()`: called right before
+--   it first runs, or nil; `request`: kept in the job; `owner`: likewise; `handler`: `{name, method, arguments}` if the
+--   code is that of a tool, whose values are returned as they are; `where`: see @{console.new}.
 -- @tparam table options `program` (see @{environment.new}); `clock()`: seconds; `on_halt(job, name)`: called before the
 --   computer halts.
 -- @treturn job
@@ -255,6 +255,8 @@ function job:resume(event)
       return
     end
     self.has_begun = true
+    local on_begin = self.setup.on_begin
+    if on_begin then on_begin() end
   end
   if not self.is_paused then self.ran = 0 end
   self.resumed_at = self.clock()

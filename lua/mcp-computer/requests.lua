@@ -97,6 +97,7 @@ local function new_request(self, frame, arrived_at)
     expires = arrived_at + deadline_of(frame) + REMEMBERED_SECONDS,
     start_before = type(frame.startBefore) == "number" and frame.startBefore or nil,
     is_job = false,
+    has_begun = false,  -- whether its job has
     code = nil,         -- a job's code, or the beginning of it
     exclusive = nil,    -- whether the job holds the turtle
     stream = nil,       -- what the job prints
@@ -139,6 +140,11 @@ local function start_job(self, request, code, params, handler)
   local started = self.jobs:start(request.key, request.id, code, {
     request = request,
     start_before = request.start_before,
+    -- Not before: until then nobody knows whether it will run.
+    on_begin = function()
+      request.has_begun = true
+      self.courier:accept(request.id, request.detached)
+    end,
     handler = handler,
     where = not handler and params.where or nil,
     output = output,
@@ -178,7 +184,7 @@ local function take(self, frame, arrived_at)
   end
   self.memory:add(request)
   if request.is_job then claim(self, request, frame) end
-  if ok and is_taken then self.courier:accept(request.id) end
+  if ok and is_taken and not request.is_job then self.courier:accept(request.id) end
   if outcome then finish(self, request, outcome) end
   self.courier:add(request)
 end
@@ -192,7 +198,7 @@ local function asked(self, frame, arrived_at)
     take(self, frame, arrived_at)
   elseif request.state == memory.RUNNING then
     claim(self, request, frame)
-    self.courier:accept(request.id, request.detached)
+    if request.has_begun then self.courier:accept(request.id, request.detached) end
   elseif request.state == memory.FINISHED then
     self.courier:answer_again(request)
   else

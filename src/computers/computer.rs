@@ -252,9 +252,16 @@ impl Computer {
 
     /// The agent knows of a job; it is taken on if this bridge doesn't.
     pub fn reported(&self, report: &JobReport) {
-        if self.accepted(&report.id, false).is_none() {
-            let boot = self.facts().boot.clone();
-            lock(&self.others).enter(Job::adopt(report, boot));
+        match self.job(&report.id) {
+            Some(job) => {
+                if !report.not_begun {
+                    job.accept();
+                }
+            }
+            None => {
+                let boot = self.facts().boot.clone();
+                lock(&self.others).enter(Job::adopt(report, boot));
+            }
         }
     }
 

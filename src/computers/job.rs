@@ -152,7 +152,9 @@ impl Job {
             true,
         );
         job.progress.send_modify(|progress| {
-            progress.stage = Stage::Running;
+            if !report.not_begun {
+                progress.stage = Stage::Running;
+            }
             progress.output.lose(report.output_arrived);
         });
         Arc::new(job)

@@ -116,6 +116,9 @@ pub struct JobReport {
     /// Whether it holds the turtle.
     #[serde(default)]
     pub exclusive: bool,
+    /// Whether it waits for its turn yet.
+    #[serde(default)]
+    pub not_begun: bool,
     /// How many bytes it has printed so far.
     #[serde(default)]
     pub output_bytes: u64,
