@@ -304,10 +304,10 @@ class Conversation:
                 return None if "running for" in line else line
 
             line = await self.until("the job has ended", ended)
-            assert ": ended with a cancelled error " in line, line
+            assert ": stopped " in line, line
             assert not await grows(file)
             job = await self.success("get-job", {"jobId": line.split(" ")[0]})
-            assert re.search(r"^cancelled error on computer 12 \(Label: base\)", job, re.MULTILINE), job
+            assert re.search(r"^The code was stopped before its end on computer 12 \(Label: base\), as was asked", job, re.MULTILINE), job
 
         with check("cancelling a call stops its job on the computer"):
 

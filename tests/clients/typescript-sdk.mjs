@@ -271,10 +271,10 @@ async function stopped(file) {
     const line = await listedJob(endless(file));
     return !line.includes('running for') && line;
   });
-  assert.match(line, /: ended with a cancelled error /);
+  assert.match(line, /: stopped /);
   assert.equal(await grows(file), false);
   const [jobId] = line.split(' ');
-  assert.match(await success(call('get-job', { jobId })), /^cancelled error on computer 12 \(Label: base\)/m);
+  assert.match(await success(call('get-job', { jobId })), /^The code was stopped before its end on computer 12 \(Label: base\), as was asked/m);
 }
 
 await check('cancelling a call stops its job on the computer', async () => {
