@@ -1,6 +1,6 @@
 --- mcp-computer: links this computer to an mcp-bridge, so that an MCP client can see and program it.
 
-local VERSION = "1.0.0"
+local VERSION = "1.1.0"
 -- The bridge fills in its own address when it serves this program.
 local DEFAULT_URL = nil
 -- The setting that holds the link's token, if the bridge wants one.

@@ -87,7 +87,7 @@ async fn it_links_and_says_so() {
     let computer = linking(turtle, port);
     shows(
         &computer,
-        &format!("mcp-computer v1.0.0 connecting to ws://{port}"),
+        &format!("mcp-computer v1.1.0 connecting to ws://{port}"),
     )
     .await;
     shows(&computer, "linked as 12 (Label: base-turtle)").await;
@@ -99,7 +99,7 @@ async fn it_links_and_says_so() {
     );
     assert_eq!(
         known["agent"],
-        json!({"name": "mcp-computer", "version": "1.0.0"})
+        json!({"name": "mcp-computer", "version": "1.1.0"})
     );
     assert_eq!(
         bridge.call("probe-computers", json!({})).await.text,
@@ -604,9 +604,9 @@ async fn the_command_line_is_explained() {
         ("--help", "Usage", true),
         ("-help", "Usage", true),
         ("help", "Usage", true),
-        ("--version", "mcp-computer v1.0.0", true),
-        ("-version", "mcp-computer v1.0.0", true),
-        ("version", "mcp-computer v1.0.0", true),
+        ("--version", "mcp-computer v1.1.0", true),
+        ("-version", "mcp-computer v1.1.0", true),
+        ("version", "mcp-computer v1.1.0", true),
         ("http://192.168.1.20:3001", "ws://", false),
         ("ws://", "host", false),
         ("ws://host:port", "port", false),

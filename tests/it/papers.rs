@@ -165,10 +165,20 @@ fn the_commands_for_contributors_are_there() {
 }
 
 #[test]
-fn the_changelog_begins_with_what_is_not_released_and_has_this_version() {
+fn the_changelog_begins_with_what_is_not_released_and_goes_on_with_this_version_or_the_one_before()
+{
     let text = paper("CHANGELOG.md");
-    let mut versions = text.lines().filter_map(|line| line.strip_prefix("## ["));
-    assert_eq!(versions.next(), Some("Unreleased]"));
-    let this = concat!(env!("CARGO_PKG_VERSION"), "] - ");
-    assert!(versions.any(|version| version.starts_with(this)));
+    let mut versions = text.split("\n## [").skip(1);
+    let coming = versions.next().unwrap();
+    assert!(coming.starts_with("Unreleased]"));
+    let (last, _) = versions.next().unwrap().split_once("] - ").unwrap();
+    let numbers = |version: &str| -> Vec<u32> {
+        version
+            .split('.')
+            .map(|part| part.parse().unwrap())
+            .collect()
+    };
+    let (this, last) = (numbers(env!("CARGO_PKG_VERSION")), numbers(last));
+    // What comes has its version as soon as anything of it is there: one that is released is never another's.
+    assert!(this == last || this > last && coming.contains("\n- "));
 }
