@@ -25,6 +25,7 @@ mod link;
 mod load;
 mod long_jobs;
 mod much_output;
+mod older_agents;
 mod own_events;
 mod papers;
 mod printing;
