@@ -157,6 +157,9 @@ impl Role {
             owner = owner.pid,
             "another mcp-bridge holds the link port and shares it"
         );
+        if let Some(outdated) = owner.outdated() {
+            tracing::warn!("{outdated}");
+        }
         let bridges = |bridges| {
             let elsewhere: Arc<dyn Elsewhere> = line.clone();
             self.reach.send_replace(Reach::Through {

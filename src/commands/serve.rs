@@ -105,10 +105,14 @@ fn in_words(reach: &Reach) -> Option<String> {
     match reach {
         Reach::Unknown => None,
         Reach::Here { owner, .. } => Some(format!("Computers link to {}.", owner.address)),
-        Reach::Through { owner, .. } => Some(format!(
-            "Computers link to {}, which the mcp-bridge with process id {} holds and shares.",
-            owner.address, owner.pid
-        )),
+        Reach::Through { owner, .. } => {
+            let outdated = owner.outdated();
+            let outdated = outdated.map_or_else(String::new, |outdated| format!(" {outdated}"));
+            Some(format!(
+                "Computers link to {}, which the mcp-bridge with process id {} holds and shares.{outdated}",
+                owner.address, owner.pid
+            ))
+        }
         Reach::Blocked(blocked) => {
             let problem = Unreachable(blocked.clone()).to_string();
             Some(format!("{}.", problem.trim_end_matches('.')))

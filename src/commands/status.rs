@@ -14,6 +14,7 @@ use crate::{
         carrier,
         one_machine::port_holder::{self, Health, Unknown},
     },
+    computers::Outdated,
     settings::{Config, FlagsOf, Folders},
 };
 
@@ -86,6 +87,12 @@ fn healthy(address: &str, health: &Health) -> String {
             "computers are linked"
         ),
     ));
+    let owner = health.owner.as_ref();
+    if let Some(outdated) =
+        owner.and_then(|owner| Outdated::unless_current(&health.version, owner.pid))
+    {
+        words.push_str(&format!("\n{outdated}"));
+    }
     words
 }
 
@@ -112,6 +119,40 @@ fn unhealthy(place: &HostPort, address: &str, unknown: &Unknown, folders: &Folde
         ),
         Unknown::Unreachable(error) => {
             format!("Link port {address}: it can't be reached: {error}.")
+        }
+    }
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+    use crate::bridges::one_machine::port_holder::HealthOwner;
+
+    #[test]
+    fn a_holder_that_is_older_is_said_to_be_with_what_to_do() {
+        let told = |version: &str| {
+            let owner = HealthOwner {
+                pid: 4242,
+                since: "2026-11-28T12:00:00Z".to_owned(),
+            };
+            let health = Health {
+                name: "mcp-bridge".to_owned(),
+                version: version.to_owned(),
+                computers: 1,
+                owner: Some(owner),
+                bridges: Some(2),
+            };
+            healthy("127.0.0.1:3001", &health)
+        };
+        let older = told("1.0.0");
+        for part in [
+            "mcp-bridge 1.0.0 (process 4242) holds the link port, which is older than this one",
+            "End that process, or restart the MCP client that started it",
+        ] {
+            assert!(older.contains(part), "{older}");
+        }
+        for version in [env!("CARGO_PKG_VERSION"), "99.0.0"] {
+            assert!(!told(version).contains("older"), "{version}");
         }
     }
 }

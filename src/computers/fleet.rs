@@ -17,7 +17,7 @@ use super::{
     ends::Cancelled,
     job::{About, Job},
     key::ComputerKey,
-    reach::{Elsewhere, JobElsewhere, Owner, Reach, Unreachable},
+    reach::{Elsewhere, JobElsewhere, Outdated, Owner, Reach, Unreachable},
     registry::Registry,
 };
 use crate::{
@@ -78,6 +78,11 @@ pub struct LinkPort {
 }
 
 impl LinkPort {
+    /// What to know if another bridge holds it that is older than this one.
+    pub fn outdated(&self) -> Option<Outdated> {
+        self.owner.as_ref()?.outdated()
+    }
+
     /// What is known of it at this moment.
     pub fn of(reach: &Reach) -> Self {
         let (owner, own, bridges) = match reach {

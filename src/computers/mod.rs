@@ -32,7 +32,7 @@ pub use self::{
     fleet::{Ask, Fleet, LinkPort},
     job::{About, Job, Progress, Sent, Stage},
     key::ComputerKey,
-    reach::{Blocked, Owner, Unreachable},
+    reach::{Blocked, Outdated, Owner, Unreachable},
     relaying::Relayed,
 };
 pub use crate::wire::{

@@ -47,6 +47,48 @@ pub struct Owner {
     pub version: String,
 }
 
+impl Owner {
+    /// What to know of it if it is older than this bridge.
+    pub fn outdated(&self) -> Option<Outdated> {
+        Outdated::unless_current(&self.version, self.pid)
+    }
+}
+
+/// The bridge that holds the link port is older than this one: what does not work through it, and what to do.
+#[derive(Debug, Clone, Error)]
+#[error(
+    "mcp-bridge {version} (process {pid}) holds the link port, which is older than this one, {THIS_VERSION}. Through it \
+     it is not known whether code that a computer did not take in time begins later, a new label is seen only when its \
+     computer links again, and code whose client was killed goes on. End that process, or restart the MCP client that \
+     started it: then a newer mcp-bridge can take the port, and the computers link to that."
+)]
+pub struct Outdated {
+    version: String,
+    pid: u32,
+}
+
+/// The version of this bridge.
+const THIS_VERSION: &str = env!("CARGO_PKG_VERSION");
+
+impl Outdated {
+    /// The holder of this version and process id; none if it is as new as this bridge, or its version is none of ours.
+    pub fn unless_current(version: &str, pid: u32) -> Option<Self> {
+        is_before(version, THIS_VERSION).then(|| Self {
+            version: version.to_owned(),
+            pid,
+        })
+    }
+}
+
+/// Whether one version of ours is older than another.
+fn is_before(version: &str, other: &str) -> bool {
+    let numbers = |version: &str| -> Option<Vec<u32>> {
+        let numbers = version.split('.').map(|part| part.parse().ok());
+        numbers.collect()
+    };
+    matches!((numbers(version), numbers(other)), (Some(one), Some(two)) if one < two)
+}
+
 /// Why the link port can't be had.
 #[derive(Debug, Clone, PartialEq)]
 pub struct Blocked {
@@ -91,4 +133,24 @@ pub struct JobElsewhere {
     pub computer: ComputerKey,
     /// The job at the moment of the answer.
     pub job: Arc<Job>,
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    #[test]
+    fn a_version_is_older_by_its_numbers() {
+        for (version, other, older) in [
+            ("1.0.0", "1.1.0", true),
+            ("1.9.0", "1.10.0", true),
+            ("0.9.9", "1.0.0", true),
+            ("1.1.0", "1.1.0", false),
+            ("1.2.0", "1.1.9", false),
+            ("", "1.1.0", false),
+            ("of another", "1.1.0", false),
+        ] {
+            assert_eq!(is_before(version, other), older, "{version} {other}");
+        }
+    }
 }

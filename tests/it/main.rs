@@ -26,6 +26,7 @@ mod load;
 mod long_jobs;
 mod much_output;
 mod older_agents;
+mod older_bridges;
 mod own_events;
 mod papers;
 mod printing;

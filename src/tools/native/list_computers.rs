@@ -46,6 +46,10 @@ impl Native for ListComputers {
                 + "\n"
         };
         words.push_str(&format!("Link port: {address}{}", held_by(&port, now)));
+        let outdated = port.outdated().map(|outdated| outdated.to_string());
+        if let Some(outdated) = &outdated {
+            words.push_str(&format!("\n\n{outdated}"));
+        }
         let mut result = text(words);
         let computers: Vec<_> = computers
             .iter()
@@ -57,8 +61,12 @@ impl Native for ListComputers {
                 "pid": owner.pid,
                 "since": timestamp(owner.since),
                 "thisBridge": port.own,
+                "version": owner.version,
             });
             fields["bridges"] = json!(port.bridges);
+        }
+        if let Some(outdated) = outdated {
+            fields["notice"] = json!(outdated);
         }
         result.structured_content = Some(fields);
         Ok(result)

@@ -34,13 +34,15 @@ impl Native for ProbeComputers {
             .iter()
             .filter(|computer| computer.link().is_some())
             .collect();
+        let outdated = fleet.port().await.outdated();
+        let outdated = outdated.map_or_else(String::new, |outdated| format!("\n\n{outdated}"));
         if linked.is_empty() {
-            return Ok(text("No computers connected."));
+            return Ok(text(format!("No computers connected.{outdated}")));
         }
         let lines = linked
             .into_iter()
             .map(async |computer| line(computer, &self.ping(fleet, computer).await));
-        Ok(text(join_all(lines).await.join("\n")))
+        Ok(text(join_all(lines).await.join("\n") + &outdated))
     }
 }
 

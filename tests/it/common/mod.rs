@@ -5,6 +5,7 @@ pub mod computer;
 pub mod pace;
 pub mod port;
 pub mod proxy;
+pub mod recorded;
 pub mod registries;
 pub mod served;
 pub mod servers;
