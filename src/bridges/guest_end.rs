@@ -128,6 +128,7 @@ pub async fn greet(
         proof: secret.prove(Side::Guest, nonces),
         pid: std::process::id(),
         prefix: prefix.to_owned(),
+        knows_label: true,
     };
     say(&mut channel, &proof).await?;
     match hear(&mut channel).await? {

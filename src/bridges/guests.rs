@@ -22,6 +22,17 @@ use crate::{
 /// frozen; it is let go, and gets everything again when it comes back.
 const MOST_WAITING: usize = 48 * 1024 * 1024;
 
+/// What a guest told of itself when it came.
+#[derive(Debug)]
+pub struct Greeted {
+    /// Its process id.
+    pub pid: u32,
+    /// What the ids of its requests begin with.
+    pub prefix: String,
+    /// Whether it knows the word of a new label.
+    pub knows_label: bool,
+}
+
 /// A guest, as the rest of the program sends it something. Nothing here waits: no guest keeps a computer waiting.
 #[derive(Debug)]
 pub struct Guest {
@@ -29,6 +40,8 @@ pub struct Guest {
     pub pid: u32,
     /// What the ids of its requests begin with.
     pub prefix: String,
+    /// Whether it is told of new labels.
+    knows_label: bool,
     messages: mpsc::UnboundedSender<String>,
     /// Bytes of messages that were not sent yet.
     waiting: AtomicUsize,
@@ -38,11 +51,12 @@ pub struct Guest {
 
 impl Guest {
     /// A guest, and the receiver that its session sends messages from.
-    pub fn new(pid: u32, prefix: String) -> (Arc<Self>, mpsc::UnboundedReceiver<String>) {
+    pub fn new(greeted: Greeted) -> (Arc<Self>, mpsc::UnboundedReceiver<String>) {
         let (messages, receiver) = mpsc::unbounded_channel();
         let guest = Self {
-            pid,
-            prefix,
+            pid: greeted.pid,
+            prefix: greeted.prefix,
+            knows_label: greeted.knows_label,
             messages,
             waiting: AtomicUsize::new(0),
             end: CancellationToken::new(),
@@ -98,11 +112,16 @@ impl Guests {
 
     /// Tells all of them.
     pub fn tell_all(&self, message: impl FnOnce() -> FromOwner) {
+        self.tell_those(|_| true, message);
+    }
+
+    /// Tells those of them who are `meant`.
+    fn tell_those(&self, meant: impl Fn(&Guest) -> bool, message: impl FnOnce() -> FromOwner) {
         if self.count() == 0 {
             return;
         }
         let text = message::write(&message());
-        for guest in self.lock().values() {
+        for guest in self.lock().values().filter(|guest| meant(guest)) {
             guest.push(text.clone());
         }
     }
@@ -140,10 +159,11 @@ impl Follower for Guests {
     }
 
     fn relabelled(&self, computer: ComputerKey, label: Option<&str>) {
-        self.tell_all(|| FromOwner::Label {
+        let message = || FromOwner::Label {
             computer_id: computer,
             label: label.map(str::to_owned),
-        });
+        };
+        self.tell_those(|guest| guest.knows_label, message);
     }
 
     fn left(&self, computer: ComputerKey, since: SystemTime, why: &str) {
@@ -172,11 +192,19 @@ impl Follower for Guests {
 mod tests {
     use super::*;
 
+    fn guest_aaaa() -> (Arc<Guest>, mpsc::UnboundedReceiver<String>) {
+        Guest::new(Greeted {
+            pid: 1,
+            prefix: "aaaa-".into(),
+            knows_label: true,
+        })
+    }
+
     #[tokio::test]
     async fn a_request_is_known_by_its_id_to_be_a_guests() {
         let guests = Guests::default();
         assert!(guests.of(&"aaaa-1".into()).is_none());
-        let (guest, mut messages) = Guest::new(1, "aaaa-".into());
+        let (guest, mut messages) = guest_aaaa();
         guests.enter(&guest);
         assert!(
             guests
@@ -196,8 +224,8 @@ mod tests {
     #[tokio::test]
     async fn the_same_guest_come_back_takes_the_place_of_its_older_session() {
         let guests = Guests::default();
-        let (older, _messages) = Guest::new(1, "aaaa-".into());
-        let (newer, _messages) = Guest::new(1, "aaaa-".into());
+        let (older, _messages) = guest_aaaa();
+        let (newer, _messages) = guest_aaaa();
         guests.enter(&older);
         guests.enter(&newer);
         assert!(older.end.is_cancelled() && !newer.end.is_cancelled());
@@ -211,7 +239,7 @@ mod tests {
 
     #[tokio::test]
     async fn one_that_does_not_read_is_let_go() {
-        let (guest, _messages) = Guest::new(1, "aaaa-".into());
+        let (guest, _messages) = guest_aaaa();
         for _ in 0..48 {
             guest.push("x".repeat(1024 * 1024));
         }

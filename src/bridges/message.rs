@@ -95,6 +95,9 @@ pub enum FromGuest {
         pid: u32,
         /// What the ids of all its requests begin with.
         prefix: String,
+        /// Whether it knows [`FromOwner::Label`]. Bridges up to 1.0.0 don't, and would note each in their logs.
+        #[serde(default)]
+        knows_label: bool,
     },
     /// Asks the owner something, to be answered by [`FromOwner::Reply`] with the same number.
     Ask {

@@ -18,7 +18,7 @@ use tokio::{
 use super::{
     DEAD_AFTER, GREETING_TIME, PING_EVERY, PROTOCOL,
     channel::{Channel, ChannelBroken, MessageSink, MessageStream},
-    guests::{Guest, Guests},
+    guests::{Greeted, Guest, Guests},
     message::{
         self, AboutRequest, ClockReading, Envelope, FromGuest, FromOwner, Introduction, Message,
         Outline, Question, Reply,
@@ -108,7 +108,7 @@ impl OwnerEnd {
             mut receiver,
         } = channel;
         let greeting = greet(&mut sender, &mut receiver, &self.secret);
-        let (pid, prefix) = match timeout(GREETING_TIME, greeting)
+        let greeted = match timeout(GREETING_TIME, greeting)
             .await
             .unwrap_or(Err(Ending::Late))
         {
@@ -125,7 +125,8 @@ impl OwnerEnd {
         };
         let departure = &self.registry.departure;
         let _line = departure.line();
-        let (guest, mut messages) = Guest::new(pid, prefix);
+        let pid = greeted.pid;
+        let (guest, mut messages) = Guest::new(greeted);
         guest.tell(&FromOwner::Welcome {
             owner: self.owner.clone(),
         });
@@ -220,13 +221,12 @@ impl Drop for Present<'_> {
     }
 }
 
-/// Both sides prove that they know the secret, the owner first. Returns the guest's process id and what its requests'
-/// ids begin with.
+/// Both sides prove that they know the secret, the owner first. Returns what the guest told of itself.
 async fn greet(
     sender: &mut MessageSink,
     receiver: &mut MessageStream,
     secret: &Secret,
-) -> Result<(u32, String), Ending> {
+) -> Result<Greeted, Ending> {
     let text = next_text(receiver).await?;
     let Message::Control(FromGuest::Guest {
         protocol,
@@ -259,11 +259,16 @@ async fn greet(
     }
     let text = next_text(receiver).await?;
     match message::read(&text).map_err(Ending::Malformed)? {
-        Message::Control(FromGuest::Proof { proof, pid, prefix })
-            if secret.verify(Side::Guest, nonces, &proof) =>
-        {
-            Ok((pid, prefix))
-        }
+        Message::Control(FromGuest::Proof {
+            proof,
+            pid,
+            prefix,
+            knows_label,
+        }) if secret.verify(Side::Guest, nonces, &proof) => Ok(Greeted {
+            pid,
+            prefix,
+            knows_label,
+        }),
         _ => Err(Ending::Refused(
             "the guest does not know this bridge's secret".into(),
         )),

@@ -146,7 +146,7 @@ mod tests {
         };
         let older = told("1.0.0");
         for part in [
-            "mcp-bridge 1.0.0 (process 4242) holds the link port, which is older than this one",
+            "The link port is held by mcp-bridge 1.0.0 (process 4242), which is older than this one",
             "End that process, or restart the MCP client that started it",
         ] {
             assert!(older.contains(part), "{older}");

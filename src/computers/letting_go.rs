@@ -58,7 +58,9 @@ impl Computer {
     /// know the frame passes over it.
     async fn tell_detached(&self, job: &Job) {
         let Some(link) = self.link() else { return };
-        let told = match link.dialect().is_v2() {
+        // A bridge that holds the link port and tells no capabilities is one of 1.0.0, which would note it in its log.
+        let may_pass = self.facts().capabilities.is_some();
+        let told = match link.dialect().is_v2() && may_pass {
             // A link that has ended is followed by another.
             true => link.note(outgoing::detach(&job.id)).await.is_ok(),
             false => true,

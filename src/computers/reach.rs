@@ -57,9 +57,9 @@ impl Owner {
 /// The bridge that holds the link port is older than this one: what does not work through it, and what to do.
 #[derive(Debug, Clone, Error)]
 #[error(
-    "mcp-bridge {version} (process {pid}) holds the link port, which is older than this one, {THIS_VERSION}. Through it \
-     it is not known whether code that a computer did not take in time begins later, a new label is seen only when its \
-     computer links again, and code whose client was killed goes on. End that process, or restart the MCP client that \
+    "The link port is held by mcp-bridge {version} (process {pid}), which is older than this one, {THIS_VERSION}. Until it \
+     ends, it is not known whether code that a computer did not take in time begins later, a new label is seen only when \
+     its computer links again, and code whose client was killed goes on. End that process, or restart the MCP client that \
      started it: then a newer mcp-bridge can take the port, and the computers link to that."
 )]
 pub struct Outdated {

@@ -87,7 +87,7 @@ async fn a_bridge_beside_one_of_1_0_0_says_what_that_lacks_and_what_to_do() {
     let listed = bridge.call("list-computers", json!({})).await;
     let pid = recorded("owner to guest", "welcome", &[])["owner"]["pid"].clone();
     for part in [
-        &format!("{IS_OLDER}{pid}) holds the link port, which is older than this one"),
+        &format!("{IS_OLDER}{pid}), which is older than this one"),
         "is not known whether code that a computer did not take in time begins later",
         "End that process, or restart the MCP client that started it",
     ] {
@@ -105,7 +105,9 @@ async fn a_bridge_beside_one_of_1_0_0_says_what_that_lacks_and_what_to_do() {
     );
     let probed = bridge.call("probe-computers", json!({})).await.text;
     assert!(
-        probed.starts_with("timeout from 1 (Label: base)\n\nmcp-bridge 1.0.0"),
+        probed.starts_with(
+            "timeout from 1 (Label: base)\n\nThe link port is held by mcp-bridge 1.0.0"
+        ),
         "{probed}"
     );
     // What it says to do helps: the port is this bridge's then, and it is no longer told.
@@ -186,6 +188,9 @@ async fn code_runs_through_a_bridge_of_1_0_0_and_no_more_is_said_of_it_than_that
         answer.text
     );
     line.say(&handed("response runtime", &request));
+    // It knows no `detach`, and would note each in its log.
+    let (before, _) = line.until("ack").await;
+    assert!(!before.contains(&"detach".to_owned()), "{before:?}");
     until("its end is known", async || {
         let job = json!({"jobId": request["frame"]["id"]});
         let shown = bridge.call("get-job", job).await.text;
@@ -196,9 +201,7 @@ async fn code_runs_through_a_bridge_of_1_0_0_and_no_more_is_said_of_it_than_that
     let call = bridge.start_call("exec-lua", call).await;
     let request = line.hear("request").await;
     line.say(&handed("accepted", &request));
-    // It knows no `detach`, and notes each in its log: so there is one for the job that went on, and no more.
-    let before = line.kinds_until("cancel").await;
-    assert!(!before.contains(&"detach".to_owned()), "{before:?}");
+    line.hear("cancel").await;
     line.say(&handed("response cancelled", &request));
     let answer = bridge.answer(call).await;
     assert!(
@@ -326,6 +329,14 @@ async fn a_guest_of_1_0_0_is_served_as_it_always_was() {
         assert_eq!(said["id"], request["id"]);
     }
 
+    // It knows no word of a new label, and would note each in its log.
+    computer
+        .send(&json!({"type": "event", "name": "label", "label": "new"}))
+        .await;
+    bridge
+        .computer(1, |computer| computer["label"] == "new")
+        .await;
+
     // What it asks of other bridges' jobs.
     let call = json!({"code": "print('own')", "timeoutMs": 60_000});
     bridge.start_call("exec-lua", call).await;
@@ -336,7 +347,8 @@ async fn a_guest_of_1_0_0_is_served_as_it_always_was() {
         .await;
     computer.frame_of_type("output-ack").await;
     line.say(&recorded("guest to owner", "ask jobs", &[]));
-    let told = line.hear("reply").await;
+    let (before, told) = line.until("reply").await;
+    assert!(!before.contains(&"label".to_owned()), "{before:?}");
     let jobs = told["answer"]["jobs"].as_array().unwrap();
     let known = &recorded("owner to guest", "reply jobs", &[])["answer"]["jobs"];
     for job in jobs {

@@ -101,25 +101,20 @@ impl<S: AsyncRead + AsyncWrite + Unpin + Send + 'static> Line<S> {
 
     /// The next message of a kind; all others are passed over.
     pub async fn hear(&mut self, kind: &str) -> Value {
+        self.until(kind).await.1
+    }
+
+    /// The next message of a kind, and the kinds of all that came before.
+    pub async fn until(&mut self, kind: &str) -> (Vec<String>, Value) {
         let end = Instant::now() + PATIENCE;
+        let mut before = Vec::new();
         loop {
             let message = timeout_at(end, self.next()).await;
             let message = message.unwrap_or_else(|_| panic!("no {kind} came"));
             let message = message.unwrap_or_else(|| panic!("the line ended before {kind}"));
-            if kind_of(&message) == kind {
-                return message;
-            }
-        }
-    }
-
-    /// The kinds of all messages that come before one of this kind.
-    pub async fn kinds_until(&mut self, kind: &str) -> Vec<String> {
-        let mut kinds = Vec::new();
-        loop {
-            let message = self.next().await.unwrap();
             match kind_of(&message) {
-                last if last == kind => return kinds,
-                other => kinds.push(other.to_owned()),
+                this if this == kind => return (before, message),
+                other => before.push(other.to_owned()),
             }
         }
     }
