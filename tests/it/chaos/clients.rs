@@ -234,8 +234,11 @@ async fn converse(mut bridge: Bridge, mut orders: mpsc::UnboundedReceiver<Order>
     }
 }
 
-/// What a tool answered: its text, and whether it is an error.
+/// What a tool answered, or why the call was refused: its text, and whether it is an error.
 pub fn text_of(reply: &Value) -> (String, bool) {
+    if let Some(refused) = reply["error"]["message"].as_str() {
+        return (refused.to_owned(), true);
+    }
     let answer = ToolAnswer::of(reply);
     (answer.text, answer.is_error)
 }

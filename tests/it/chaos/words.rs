@@ -104,6 +104,8 @@ const OF_A_RUN: &[Words] = &[
         NotRun,
     ),
     (&["timeout: script did not end within"], Nothing),
+    // A bridge that was started just now has not read its user's tools yet.
+    (&["Unknown tool: counted-"], NotRun),
 ];
 
 /// Of a job's state, in `list-jobs` and `get-job`.
