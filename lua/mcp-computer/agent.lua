@@ -33,7 +33,7 @@ local LOST_TURN_SECONDS = 0.25
 -- The game has no event for a new label, so it is looked at: whenever the agent has been busy, and else this often.
 local LABEL_SECONDS = 1
 -- A label that changes all the time is told no more often than this: more frames than anyone asked for end a link.
-local LABEL_TOLD_SECONDS = 0.25
+local LABEL_TOLD_SECONDS = 0.05
 
 local function pack(...)
   return { n = select("#", ...), ... }
@@ -121,9 +121,9 @@ end
 local function on_job_halt(self, job, name)
   job.output:write("[" .. name .. " was called; the computer goes down now]\n")
   if job.setup.handler then
-    job.outcome = { ok = true, result = { values = json.array({}) } }
+    job.outcome = { ok = true, result = { values = json.array({}) }, halts = true }
   else
-    job.outcome = { ok = true, returns = describe.values({ n = 0 }, 1) }
+    job.outcome = { ok = true, returns = describe.values({ n = 0 }, 1), halts = true }
   end
   job.is_answered = true
   if job.request then self.requests:job_halts(job) else self.legacy:job_ended(job) end

@@ -124,7 +124,7 @@ function reply.refused_by_game(connection, id, size)
 end
 
 local function raw(id, outcome, printed, pause)
-  local frame = { type = "response", id = id, ok = outcome.ok, outputBytes = printed }
+  local frame = { type = "response", id = id, ok = outcome.ok, outputBytes = printed, halts = outcome.halts }
   if outcome.ok then
     frame.result = outcome.result
       or { returns = outcome.returns, outputBytes = printed, screen = outcome.screen }

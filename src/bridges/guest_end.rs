@@ -329,6 +329,10 @@ impl Computers<'_> {
         match frame::read(envelope.frame.get(), link.dialect().text_mode()) {
             Ok(AgentFrame::Response(response)) => {
                 let id = response.id.clone();
+                if response.halts {
+                    // As at the owner: before its caller learns of it, and asks on.
+                    self.registry.end(computer, link, Ending::Halted);
+                }
                 computer.answered(response);
                 // Only the bridge that asked, this one, may say that the answer is no longer needed.
                 if link.dialect().is_v2() {

@@ -408,11 +408,19 @@ impl Session {
     }
 
     async fn take_response(&mut self, response: Response, text: &str) -> Result<(), Ending> {
-        let id = response.id.clone();
+        let (id, halts) = (response.id.clone(), response.halts);
         let guest = self.pass_on(&id, text);
+        if halts {
+            // Before its caller learns of it, and asks on: nothing more is to go to this start of the computer.
+            let registry = &self.shared.registry;
+            registry.end(&self.computer, &self.link, Ending::Halted);
+        }
         if self.computer.answered(response).is_none() && !guest {
             tracing::debug!(computer = %self.computer.key, request = %id, "nobody waits for this answer");
             self.unasked.take()?;
+        }
+        if halts {
+            return Err(Ending::Halted);
         }
         // Only the bridge that asked may say that the answer is no longer needed.
         if self.shared.registry.ids.made(&id) && self.link.dialect().is_v2() {
@@ -547,6 +555,7 @@ fn refused_in_parts(id: RequestId, error: String) -> Response {
             error: Some(error),
         },
         output_bytes: None,
+        halts: false,
     }
 }
 

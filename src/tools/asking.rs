@@ -112,7 +112,7 @@ fn away(computer: &Computer, presence: &Presence) -> Option<String> {
         return None;
     };
     Some(format!(
-        "computer {} left {} ({}); waiting for it to come back, for {} s at most",
+        "computer {} left {}: {}. Waiting for it to come back, for {} s at most",
         name_of(&computer.facts()),
         ago(*since, SystemTime::now()),
         one_line(why),
@@ -129,11 +129,17 @@ struct CancelOnDrop {
 impl Drop for CancelOnDrop {
     fn drop(&mut self) {
         if let Some(job) = self.job.take() {
-            let computer = self.computer.clone();
-            tokio::spawn(async move {
-                let cancelled = computer.abandon(&job).await;
-                tracing::info!(computer = %computer.key, request = %job.id, ?cancelled, "the client cancelled a call");
-            });
+            tracing::info!(computer = %self.computer.key, request = %job.id, "the client cancelled a call");
+            abandon(&self.computer, &job);
         }
     }
+}
+
+/// Has a job stopped for which nobody waits any more, as soon as its computer can be told, and returns at once.
+pub fn abandon(computer: &Arc<Computer>, job: &Arc<Job>) {
+    let (computer, job) = (computer.clone(), job.clone());
+    tokio::spawn(async move {
+        let cancelled = computer.abandon(&job).await;
+        tracing::debug!(computer = %computer.key, request = %job.id, ?cancelled, "abandoned");
+    });
 }

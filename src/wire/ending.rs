@@ -22,6 +22,8 @@ pub struct LinkEnded;
 pub enum Ending {
     /// The agent closed, with its code and reason if it gave any.
     ClosedByAgent(Option<(u16, String)>),
+    /// Code that ran there rebooted the computer, or shut it down.
+    Halted,
     /// The connection broke off without a word. The game says none when an agent or a computer goes.
     BrokeOff,
     /// The link failed otherwise; how, as a sentence's end.
@@ -61,6 +63,7 @@ impl Ending {
             Self::ClosedByAgent(Some((code, reason))) => {
                 format!("its agent closed the link: {reason} (code {code})")
             }
+            Self::Halted => "code that ran on it rebooted it, or shut it down".to_owned(),
             Self::BrokeOff => "the connection broke off (agent stopped, computer off or unloaded, or network down)"
                 .to_owned(),
             Self::Broken(reason) => reason.clone(),
@@ -91,6 +94,7 @@ impl Ending {
             | Self::Broken(_)
             | Self::NotReading
             | Self::Elsewhere(_) => None,
+            Self::Halted => Some(1000),
             Self::Silent(_) | Self::Leaving => Some(1001),
             Self::Binary => Some(1003),
             Self::TooLarge => Some(1009),

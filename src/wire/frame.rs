@@ -84,6 +84,8 @@ pub struct Response {
     pub answer: Answer,
     /// How many bytes the job printed in all, if the agent tells.
     pub output_bytes: Option<u64>,
+    /// Whether the computer goes down right after it, and takes no request any more.
+    pub halts: bool,
 }
 
 /// A piece of what a job printed.
@@ -162,6 +164,8 @@ struct Wire<'a> {
     #[serde(default, rename = "outputBytes")]
     output_bytes: Option<u64>,
     #[serde(default)]
+    halts: bool,
+    #[serde(default)]
     detached: Option<bool>,
     #[serde(default)]
     name: Option<String>,
@@ -215,6 +219,7 @@ pub fn read(message: &str, mode: TextMode) -> Result<AgentFrame, FrameError> {
                 id,
                 answer: Answer { result, error },
                 output_bytes: wire.output_bytes,
+                halts: wire.halts,
             })
         }
         "event" if wire.name.as_deref() == Some("job") => {
@@ -224,7 +229,7 @@ pub fn read(message: &str, mode: TextMode) -> Result<AgentFrame, FrameError> {
         }
         "event" if wire.name.as_deref() == Some("label") => {
             let label = wire.label.as_deref();
-            let label = label.map(|label| text::decode(label, mode).into_owned());
+            let label = label.map(|label| text::read(&text::decode(label, mode)).into_owned());
             AgentFrame::Label(label.and_then(hello::label))
         }
         "part" => AgentFrame::Part {

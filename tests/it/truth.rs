@@ -295,3 +295,107 @@ async fn a_call_to_a_computer_that_is_away_says_so_at_once_and_waits_for_fifteen
     assert!(start.elapsed() >= Duration::from_secs(14));
     bridge.leave().await;
 }
+
+#[tokio::test]
+async fn what_is_asked_right_after_a_reboot_runs_on_the_next_start() {
+    let mut bridge = Bridge::initialized().await;
+    let port = bridge.link_port().await;
+    let computer = computer(1, port, 10.0);
+    bridge.linked(1).await;
+    for (times, reboot) in ["os.reboot()", "shell.run('reboot')", "os.reboot()"]
+        .into_iter()
+        .enumerate()
+    {
+        let script =
+            format!("computers.exec(1, {reboot:?}) return computers.exec(1, {COUNTING:?})");
+        let answer = bridge.call("run-script", json!({"code": script})).await;
+        assert!(
+            !answer.is_error && answer.text.contains("ran"),
+            "{reboot}: {}",
+            answer.text
+        );
+        assert_eq!(runs(&computer), times + 1, "{reboot}");
+    }
+    bridge.leave().await;
+}
+
+#[tokio::test]
+async fn what_was_to_be_stopped_is_stopped_when_its_computer_is_back() {
+    let mut bridge = Bridge::initialized().await;
+    let port = bridge.link_port().await;
+    let (cut, is_cut) = switch();
+    let proxy = Proxy::start(port, move |_, _| {
+        if is_cut.load(SeqCst) {
+            Fate::CutBefore
+        } else {
+            Fate::Passes
+        }
+    })
+    .await;
+    let computer = computer(1, proxy.address, 10.0);
+    bridge.linked(1).await;
+    let code =
+        "while true do local f = fs.open('/runs', 'ab') f.write('x') f.close() sleep(0.05) end";
+    let call = bridge
+        .start_call(
+            "exec-lua",
+            json!({"code": code, "timeoutMs": 1_500, "onTimeout": "cancel"}),
+        )
+        .await;
+    until("it runs", async || is(runs(&computer) > 1, "it does not")).await;
+    cut.store(true, SeqCst);
+    let answer = bridge.answer(call).await.text;
+    assert!(
+        answer.contains("the computer can't be told. It is stopped should")
+            || answer.contains("the computer can't be told. The computer has been out of reach")
+            || answer.contains("the computer does not confirm it"),
+        "{answer}"
+    );
+    cut.store(false, SeqCst);
+    until("it is stopped", async || {
+        let jobs = bridge.call("list-jobs", json!({})).await.text;
+        is(jobs.contains(": stopped "), jobs)
+    })
+    .await;
+    bridge.leave().await;
+}
+
+#[tokio::test]
+async fn each_label_is_known_in_the_answer_of_the_call_that_set_it() {
+    let mut bridge = Bridge::initialized().await;
+    let _computer = computer(1, bridge.link_port().await, 1.0);
+    bridge.linked(1).await;
+    for (set, shown) in [
+        ("A", "A"),
+        ("B", "B"),
+        ("C", "C"),
+        ("u\\255", "u\u{ff}"),
+        ("\\195\\169", "é"),
+    ] {
+        let code = format!("os.setComputerLabel('{set}') sleep(0.1) error('x')");
+        let error = bridge.lua_error(1, &code).await;
+        assert!(
+            error.contains(&format!("(Label: {shown})")),
+            "{set}: {error}"
+        );
+    }
+    bridge.leave().await;
+}
+
+#[tokio::test]
+async fn a_job_of_which_nothing_was_sent_is_listed_as_not_run() {
+    let mut bridge = Bridge::initialized().await;
+    drop(Raw::link_v2(bridge.link_port().await, 4).await);
+    bridge
+        .computer(4, |computer| computer["linked"] == false)
+        .await;
+    let call = json!({"computerId": 4, "code": "x()", "timeoutMs": 100});
+    let answer = bridge.call("exec-lua", call).await.text;
+    assert!(answer.contains("The code was not run."), "{answer}");
+    let jobs = bridge.call("list-jobs", json!({})).await.text;
+    assert!(
+        jobs.contains(": not run ") && !jobs.contains("lost"),
+        "{jobs}"
+    );
+    bridge.leave().await;
+}

@@ -52,6 +52,10 @@ pub enum CancelError {
         away: String,
     },
     #[error(
+        "Job {job} was not stopped: computer {computer} was out of reach just then. Cancel it again."
+    )]
+    NotTold { job: RequestId, computer: String },
+    #[error(
         "Job {job} can't be stopped: the agent on computer {computer} is too old to stop jobs."
     )]
     TooOld { job: RequestId, computer: String },
@@ -80,6 +84,7 @@ impl Native for CancelJob {
         let cancelled = fleet.cancel(&job_id, STOP_TIME).await?;
         let ((computer, job), cancelled) = cancelled.ok_or(UnknownJob(job_id))?;
         let away = why_out_of_reach(&computer, SystemTime::now());
+        let is_too_old = computer.facts().boot.is_none();
         let computer = name_of(&computer.facts());
         match cancelled {
             Cancelled::Ended if job.look(outcome::was_stopped) => {
@@ -108,7 +113,9 @@ impl Native for CancelJob {
                         computer,
                         away,
                     },
-                    None => CancelError::TooOld { job, computer },
+                    None if is_too_old => CancelError::TooOld { job, computer },
+                    // It came back in this moment.
+                    None => CancelError::NotTold { job, computer },
                 })
             }
         }

@@ -77,7 +77,7 @@ pub enum ExecError {
     },
     #[error(
         "timeout on computer {computer}: the code was to be stopped after {ms} ms, but the computer can't be told. \
-         {whether} Job {job} shows what becomes of it."
+         {whether} It is stopped should the computer come back within two minutes. Job {job} shows what becomes of it."
     )]
     NotStopped {
         computer: String,
@@ -184,14 +184,14 @@ impl Arguments {
             Some(away) => format!(
                 "The code had not ended on computer {name} when that left, as job {id}. The computer has been {away}, and \
                  it is not known whether the code still runs there. get-job {id} shows what becomes of it: it goes on if \
-                 the computer comes back with it, and ends as lost if the computer comes back without it."
+                 the computer comes back with it while this client is there, and ends as lost if the computer comes back without it."
             ),
         };
         shown.push_str(&printed_before(job));
         shown
     }
 
-    async fn cancel(&self, computer: &Computer, job: &Job) -> Result<String, ExecError> {
+    async fn cancel(&self, computer: &Arc<Computer>, job: &Arc<Job>) -> Result<String, ExecError> {
         let ms = self.timeout_ms;
         match computer.cancel(job, STOP_TIME).await {
             Cancelled::Ended => match job.look(outcome::was_stopped) {
@@ -199,17 +199,24 @@ impl Arguments {
                 // It came to its own end meanwhile.
                 false => Ok(whole(computer, job)?),
             },
-            Cancelled::Told => Err(ExecError::StopNotConfirmed {
-                computer: name_of(&computer.facts()),
-                ms,
-                job: job.id.clone(),
-            }),
-            Cancelled::Unreachable => Err(ExecError::NotStopped {
-                computer: name_of(&computer.facts()),
-                ms,
-                whether: whether_it_runs(computer, SystemTime::now()),
-                job: job.id.clone(),
-            }),
+            Cancelled::Told => {
+                asking::abandon(computer, job);
+                Err(ExecError::StopNotConfirmed {
+                    computer: name_of(&computer.facts()),
+                    ms,
+                    job: job.id.clone(),
+                })
+            }
+            Cancelled::Unreachable => {
+                let whether = whether_it_runs(computer, SystemTime::now());
+                asking::abandon(computer, job);
+                Err(ExecError::NotStopped {
+                    computer: name_of(&computer.facts()),
+                    ms,
+                    whether,
+                    job: job.id.clone(),
+                })
+            }
         }
     }
 

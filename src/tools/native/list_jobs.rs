@@ -8,7 +8,9 @@ use serde::Deserialize;
 use super::typed::Native;
 use crate::{
     base::text::one_line,
-    computers::{Answer, Computer, ComputerKey, End, ErrorKind, Job, Progress, Stage, Unreachable},
+    computers::{
+        Answer, Computer, ComputerKey, End, ErrorKind, Job, Loss, Progress, Stage, Unreachable,
+    },
     tools::{
         Context, text,
         wording::{ago, name_of, out_of_reach, time_between},
@@ -83,10 +85,14 @@ pub fn state(computer: &Computer, job: &Job, progress: &Progress, now: SystemTim
                 Some(End::Answered(Answer { error: None, .. })) => "ended well".to_owned(),
                 Some(End::Answered(Answer {
                     error: Some(error), ..
+                })) if error.not_begun || error.kind == ErrorKind::Expired => "not run".to_owned(),
+                Some(End::Answered(Answer {
+                    error: Some(error), ..
                 })) if error.kind == ErrorKind::Cancelled => "stopped".to_owned(),
                 Some(End::Answered(Answer {
                     error: Some(error), ..
                 })) => format!("ended with a {} error", one_line(error.kind.as_str())),
+                Some(End::Lost(Loss::NeverReached(_))) => "not run".to_owned(),
                 Some(End::Lost(_)) | None => "lost".to_owned(),
             };
             format!("{how} {}", ago(ended.unwrap_or(now), now))

@@ -111,6 +111,7 @@ const OF_A_RUN: &[Words] = &[
 /// Of a job's state, in `list-jobs` and `get-job`.
 const OF_A_STATE: &[Words] = &[
     (&["asked for "], Nothing),
+    (&["not run "], NotRun),
     (&["running for "], Runs),
     (&["ended well"], Returned),
     (&["begun "], Begun),
@@ -135,6 +136,10 @@ const OF_A_STOP: &[Words] = &[
             "can't be stopped now",
             "it is not known whether the job runs",
         ],
+        Nothing,
+    ),
+    (
+        &["was not stopped: computer", "out of reach just then"],
         Nothing,
     ),
     (&["There is no job"], Nothing),
