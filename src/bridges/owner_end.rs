@@ -567,7 +567,7 @@ async fn answer(registry: &Registry, question: Question) -> Reply {
         }
         Question::Cancel { id, time_ms } => match registry.job(&id) {
             Some((computer, job)) => Reply::Cancelled {
-                how: computer.cancel(&job, Duration::from_millis(time_ms)).await,
+                how: computer.stop(&job, Duration::from_millis(time_ms)).await,
                 job: told(&computer, &job, u64::MAX),
             },
             None => Reply::Cancelled {

@@ -219,7 +219,7 @@ impl Fleet {
     ) -> Result<Option<(Found, Cancelled)>, Unreachable> {
         let elsewhere = self.reachable().await?;
         if let Some((computer, job)) = self.here(id, elsewhere.is_none()) {
-            let cancelled = computer.cancel(&job, time).await;
+            let cancelled = computer.stop(&job, time).await;
             return Ok(Some(((computer, job), cancelled)));
         }
         let Some(elsewhere) = elsewhere else {

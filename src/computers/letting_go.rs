@@ -70,6 +70,25 @@ impl Computer {
         }
     }
 
+    /// Stops a job at its next yield, and waits `time` for word that it did. If none comes, the computer is told again,
+    /// over this link or the next ones, after this has returned.
+    pub async fn stop(self: &Arc<Self>, job: &Arc<Job>, time: Duration) -> Cancelled {
+        let how = self.cancel(job, time).await;
+        if how != Cancelled::Ended {
+            self.stop_later(job);
+        }
+        how
+    }
+
+    /// Has a job stopped for which nobody waits any more, as soon as its computer can be told, and returns at once.
+    pub fn stop_later(self: &Arc<Self>, job: &Arc<Job>) {
+        let (computer, job) = (self.clone(), job.clone());
+        tokio::spawn(async move {
+            let cancelled = computer.abandon(&job).await;
+            tracing::debug!(computer = %computer.key, request = %job.id, ?cancelled, "abandoned");
+        });
+    }
+
     /// Stops a job for which nobody waits any more, over this link or the next ones.
     pub async fn abandon(&self, job: &Job) -> Cancelled {
         let give_up = Instant::now() + STOP_WITHIN;

@@ -130,16 +130,7 @@ impl Drop for CancelOnDrop {
     fn drop(&mut self) {
         if let Some(job) = self.job.take() {
             tracing::info!(computer = %self.computer.key, request = %job.id, "the client cancelled a call");
-            abandon(&self.computer, &job);
+            self.computer.stop_later(&job);
         }
     }
-}
-
-/// Has a job stopped for which nobody waits any more, as soon as its computer can be told, and returns at once.
-pub fn abandon(computer: &Arc<Computer>, job: &Arc<Job>) {
-    let (computer, job) = (computer.clone(), job.clone());
-    tokio::spawn(async move {
-        let cancelled = computer.abandon(&job).await;
-        tracing::debug!(computer = %computer.key, request = %job.id, ?cancelled, "abandoned");
-    });
 }

@@ -238,7 +238,7 @@ async fn run_request(
     };
     match waited {
         Waited::Ended => ended(computer, &job, read),
-        Waited::Running | Waited::NotTaken => match computer.cancel(&job, STOP_TIME).await {
+        Waited::Running | Waited::NotTaken => match computer.stop(&job, STOP_TIME).await {
             Cancelled::Ended => {
                 let mut asked = ended(computer, &job, read);
                 // It may also have come to its own end meanwhile.
@@ -254,7 +254,10 @@ async fn run_request(
             }),
             Cancelled::Told | Cancelled::Unreachable => unanswered(&job, None),
         },
-        Waited::Away(why) => unanswered(&job, Some(&why)),
+        Waited::Away(why) => {
+            computer.stop_later(&job);
+            unanswered(&job, Some(&why))
+        }
         Waited::TooLarge { size, limit } => failed(RunError::TooLarge {
             computer: name,
             size,

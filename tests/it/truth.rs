@@ -101,8 +101,10 @@ async fn a_request_that_comes_after_its_answer_does_not_run_any_more() {
         let mut bridge = Bridge::initialized().await;
         let port = bridge.link_port().await;
         let (came, has_come) = switch();
+        let mut first = true;
         let proxy = Proxy::start(port, move |way, frame| {
-            if way == Way::ToComputer && frame["method"] == "exec-lua" {
+            if way == Way::ToComputer && frame["method"] == "exec-lua" && first {
+                first = false;
                 return Fate::Late(Duration::from_secs(3));
             }
             if way == Way::ToBridge && frame["type"] == "response" {
@@ -397,5 +399,48 @@ async fn a_job_of_which_nothing_was_sent_is_listed_as_not_run() {
         jobs.contains(": not run ") && !jobs.contains("lost"),
         "{jobs}"
     );
+    bridge.leave().await;
+}
+
+#[tokio::test]
+async fn a_stop_that_the_network_lost_is_told_again_over_the_next_link() {
+    let mut bridge = Bridge::initialized().await;
+    let port = bridge.link_port().await;
+    let (cut, is_cut) = switch();
+    let mut stops = 0;
+    let proxy = Proxy::start(port, move |way, frame| {
+        if is_cut.swap(false, SeqCst) {
+            return Fate::CutBefore;
+        }
+        // The first two are those that the call waits for.
+        stops += usize::from(way == Way::ToComputer && frame["type"] == "cancel");
+        let lost = way == Way::ToComputer && frame["type"] == "cancel" && stops <= 2;
+        if lost { Fate::Lost } else { Fate::Passes }
+    })
+    .await;
+    let computer = computer(1, proxy.address, 10.0);
+    bridge.linked(1).await;
+    let code =
+        "while true do local f = fs.open('/runs', 'ab') f.write('x') f.close() sleep(0.05) end";
+    let text = bridge
+        .call("exec-lua", json!({"code": code, "timeoutMs": 300}))
+        .await
+        .text;
+    let job = text
+        .split_once("as job ")
+        .unwrap()
+        .1
+        .split('.')
+        .next()
+        .unwrap();
+    let told = bridge.call("cancel-job", json!({"jobId": job})).await;
+    assert!(told.text.contains("was told to stop"), "{}", told.text);
+    cut.store(true, SeqCst);
+    until("it is stopped", async || {
+        let jobs = bridge.call("list-jobs", json!({})).await.text;
+        is(jobs.contains(": stopped "), jobs)
+    })
+    .await;
+    assert!(runs(&computer) > 0);
     bridge.leave().await;
 }

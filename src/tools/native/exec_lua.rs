@@ -193,30 +193,23 @@ impl Arguments {
 
     async fn cancel(&self, computer: &Arc<Computer>, job: &Arc<Job>) -> Result<String, ExecError> {
         let ms = self.timeout_ms;
-        match computer.cancel(job, STOP_TIME).await {
+        match computer.stop(job, STOP_TIME).await {
             Cancelled::Ended => match job.look(outcome::was_stopped) {
                 true => Ok(self.stopped(computer, job)),
                 // It came to its own end meanwhile.
                 false => Ok(whole(computer, job)?),
             },
-            Cancelled::Told => {
-                asking::abandon(computer, job);
-                Err(ExecError::StopNotConfirmed {
-                    computer: name_of(&computer.facts()),
-                    ms,
-                    job: job.id.clone(),
-                })
-            }
-            Cancelled::Unreachable => {
-                let whether = whether_it_runs(computer, SystemTime::now());
-                asking::abandon(computer, job);
-                Err(ExecError::NotStopped {
-                    computer: name_of(&computer.facts()),
-                    ms,
-                    whether,
-                    job: job.id.clone(),
-                })
-            }
+            Cancelled::Told => Err(ExecError::StopNotConfirmed {
+                computer: name_of(&computer.facts()),
+                ms,
+                job: job.id.clone(),
+            }),
+            Cancelled::Unreachable => Err(ExecError::NotStopped {
+                computer: name_of(&computer.facts()),
+                ms,
+                whether: whether_it_runs(computer, SystemTime::now()),
+                job: job.id.clone(),
+            }),
         }
     }
 
@@ -237,8 +230,12 @@ impl Arguments {
     }
 
     /// The computer never said that it has the request.
-    async fn not_taken(&self, computer: &Computer, job: &Arc<Job>) -> Result<String, ExecError> {
-        match computer.cancel(job, STOP_TIME).await {
+    async fn not_taken(
+        &self,
+        computer: &Arc<Computer>,
+        job: &Arc<Job>,
+    ) -> Result<String, ExecError> {
+        match computer.stop(job, STOP_TIME).await {
             Cancelled::Ended => Ok(whole(computer, job)?),
             Cancelled::Told | Cancelled::Unreachable => Err(self.unanswered(computer, job, None)),
         }
