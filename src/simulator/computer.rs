@@ -240,6 +240,12 @@ impl Computer {
         self.shared.unload();
     }
 
+    /// Whether its chunk is loaded. Its state follows a moment later, once its thread has let go of what ran.
+    #[must_use]
+    pub fn is_loaded(&self) -> bool {
+        self.shared.is_loaded()
+    }
+
     /// Loads its chunk again: a computer that was on boots anew, with its disk and label as they were.
     pub fn load(&self) {
         self.shared.load();

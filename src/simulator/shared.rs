@@ -161,6 +161,10 @@ impl Shared {
         self.notify();
     }
 
+    pub(super) fn is_loaded(&self) -> bool {
+        self.status().loaded
+    }
+
     /// Puts the computer back into the world.
     pub(super) fn load(&self) {
         let mut status = self.status();

@@ -115,7 +115,7 @@ impl Control {
             })
         };
         let loaded = |id: u64| match computer(id)? {
-            computer if computer.state() == State::Unloaded => Err(NotDone::NotLoaded(id)),
+            computer if !computer.is_loaded() => Err(NotDone::NotLoaded(id)),
             computer => Ok(computer),
         };
         let on = |id: u64| match loaded(id)? {
@@ -129,7 +129,7 @@ impl Control {
             }
             Control::Load(id) => {
                 let computer = computer(*id)?;
-                if computer.state() != State::Unloaded {
+                if computer.is_loaded() {
                     return Err(NotDone::IsLoaded(*id));
                 }
                 computer.load();
