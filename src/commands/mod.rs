@@ -9,6 +9,7 @@ mod demo;
 mod hold;
 mod limits;
 mod logs;
+mod pause;
 mod serve;
 mod signals;
 mod simulate;
@@ -84,6 +85,8 @@ commands! {
     demo::Demo,
     simulate::Simulate,
     status::Status,
+    pause::Pause,
+    pause::Resume,
     tools::Tools,
     worker::Worker,
     logs::Logs,

@@ -113,7 +113,7 @@ fn block_on(
         if let Some(servers) = upstream.clone() {
             others.push(Box::new(servers));
         }
-        let catalogue = tools::start(config, folders.own_tools(), others);
+        let catalogue = tools::start(config, folders.own_tools(), &folders.shared, others);
         let server = Server::new(fleet.clone(), catalogue);
         let why = serve(Bridge {
             fleet: fleet.clone(),

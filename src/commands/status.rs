@@ -16,6 +16,7 @@ use crate::{
     },
     computers::Outdated,
     settings::{Config, FlagsOf, Folders},
+    tools::Pause,
 };
 
 /// The exit code when no bridge answers.
@@ -61,6 +62,9 @@ impl Status {
             ),
         };
         console::say(&words);
+        if let Some(paused) = Pause::of(&folders.shared).now() {
+            console::say(&super::pause::in_words(&paused));
+        }
         console::say(&format!(
             "Log: {}",
             logging::folder(&folders.state).display()

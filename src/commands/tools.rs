@@ -20,7 +20,8 @@ use super::{
 use crate::{
     settings::{Config, Flags, FlagsOf, Folders, ToolsConfig},
     tools::{
-        self, Catalogue, Client, Context, Found, Level, Listener, Offer, Step, builtin, folder,
+        self, Catalogue, Client, Context, Found, Level, Listener, Offer, Pause, Step, builtin,
+        folder,
         kit::Kit,
         manifest::FILE,
         policy::{Policy, Verdict},
@@ -244,7 +245,7 @@ fn read(config: &Config, folders: &Folders) -> (Arc<Catalogue>, Vec<String>) {
     let look = folder::Folders::new(roots, kit, &built_in).look();
     let problems = look.problems.iter().map(ToString::to_string).collect();
     let sources = vec![fixed(built_in), fixed(look.offer)];
-    let policy = Policy::of(&config.tools);
+    let policy = Policy::of(&config.tools, Pause::of(&folders.shared));
     (Catalogue::start(sources, policy), problems)
 }
 

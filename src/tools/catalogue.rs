@@ -14,6 +14,7 @@ use tokio::{
 use super::{
     client::Client,
     manifest::PromptSpec,
+    pause::Paused,
     policy::Policy,
     snapshot::{Snapshot, View},
     source::{Offer, Source},
@@ -153,5 +154,9 @@ impl Others for ClientCatalogue<'_> {
 
     fn is_read_only(&self) -> bool {
         self.now().is_read_only()
+    }
+
+    fn paused(&self) -> Option<Paused> {
+        self.now().paused()
     }
 }

@@ -25,6 +25,7 @@ mod listener;
 pub mod manifest;
 mod native;
 mod outcome;
+pub mod pause;
 mod plain_chunk;
 pub mod policy;
 pub mod prompt;
@@ -38,7 +39,10 @@ mod validation;
 pub mod watch;
 pub(crate) mod wording;
 
-use std::{path::PathBuf, sync::Arc};
+use std::{
+    path::{Path, PathBuf},
+    sync::Arc,
+};
 
 use crate::settings::Config;
 pub use catalogue::{Catalogue, ClientCatalogue};
@@ -46,6 +50,7 @@ pub use client::Client;
 use folder::Root;
 pub(crate) use hints::annotations;
 pub use listener::{Level, Listener, Step};
+pub use pause::{Pause, Paused};
 use policy::Policy;
 pub(crate) use result::text;
 pub use result::{ToolFailed, failure, text_of};
@@ -54,16 +59,17 @@ pub use source::{Offer, Source};
 pub use tool::{Context, Found, Others, Refusal, TooDeep, Tool};
 
 /// All tools of this bridge: its own; those of the user's `own_folder` and of the folders that `config` names, which it
-/// follows; and those of `others`. To be called in the runtime.
+/// follows; and those of `others`. A person pauses it in the folder `shared`. To be called in the runtime.
 pub fn start(
     config: &Config,
     own_folder: Option<PathBuf>,
+    shared: &Path,
     others: Vec<Box<dyn Source>>,
 ) -> Arc<Catalogue> {
     let roots = roots(own_folder, &config.tools.chosen.folders);
     let own = watch::sources(roots, config.probe_timeout);
     let sources = own.into_iter().chain(others).collect();
-    let catalogue = Catalogue::start(sources, Policy::of(&config.tools));
+    let catalogue = Catalogue::start(sources, Policy::of(&config.tools, Pause::of(shared)));
     let (told, mut follow) = (catalogue.clone(), catalogue.follow());
     tokio::spawn(async move {
         if let Ok(snapshot) = follow.wait_for(|snapshot| snapshot.is_ready()).await {

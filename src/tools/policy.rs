@@ -6,6 +6,7 @@ use rmcp::model::Tool as Definition;
 
 use super::{
     hints::{annotations, is_read_only},
+    pause::Pause,
     tool::Tool,
 };
 use crate::settings::ToolsConfig;
@@ -18,6 +19,15 @@ pub const FIND_TOOLS: &str = "find-tools";
 /// See [`FIND_TOOLS`].
 pub const CALL_TOOL: &str = "call-tool";
 
+/// Whether a call of a tool could change something, by what the tool says. What `call-tool` calls is judged by itself.
+pub(super) fn may_change(definition: &Definition) -> bool {
+    !stays(&definition.name) && !is_read_only(definition)
+}
+
+fn stays(name: &str) -> bool {
+    name == FIND_TOOLS || name == CALL_TOOL
+}
+
 /// What a person chose.
 #[derive(Debug, Clone, Default, PartialEq, Eq)]
 pub struct Policy {
@@ -27,6 +37,8 @@ pub struct Policy {
     pub names: Option<BTreeSet<String>>,
     /// Whether only tools with `readOnlyHint: true` may be called.
     pub read_only: bool,
+    /// Where it is to be seen whether a person has paused what could change something.
+    pub pause: Pause,
 }
 
 /// What the policy says of a tool.
@@ -41,12 +53,13 @@ pub enum Verdict {
 }
 
 impl Policy {
-    /// The policy that settings ask for.
-    pub fn of(config: &ToolsConfig) -> Self {
+    /// The policy that settings ask for, and that a person may pause.
+    pub fn of(config: &ToolsConfig, pause: Pause) -> Self {
         Self {
             sets: config.sets.clone(),
             names: config.chosen.names.clone(),
             read_only: config.read_only,
+            pause,
         }
     }
 
@@ -54,14 +67,13 @@ impl Policy {
     pub fn judge(&self, tool: &dyn Tool) -> Verdict {
         let definition = tool.definition();
         let name = definition.name.as_ref();
-        let stays = name == FIND_TOOLS || name == CALL_TOOL;
-        if self.read_only && !stays && !is_read_only(definition) {
+        if self.read_only && may_change(definition) {
             return Verdict::Refused(
                 "this bridge was started read-only (--read-only), and the tool does not promise to change nothing \
                  (readOnlyHint: true)",
             );
         }
-        if stays {
+        if stays(name) {
             return Verdict::Listed;
         }
         let named = self

@@ -16,7 +16,8 @@ use rmcp::model::{
 use super::{
     client::Client,
     manifest::{PromptSpec, Shown},
-    policy::{Policy, Verdict},
+    pause::{Pause, Paused},
+    policy::{Policy, Verdict, may_change},
     prompt::Prompt,
     resource::Resource,
     source::{Offer, Withheld},
@@ -33,6 +34,7 @@ pub struct Snapshot {
     /// Of each client, in the order of [`Client::ALL`], which is that of their numbers.
     lists: [Lists; Client::ALL.len()],
     is_read_only: bool,
+    pause: Pause,
     /// Whether each source has looked for the first time.
     looked: Vec<bool>,
 }
@@ -67,6 +69,7 @@ impl Snapshot {
     pub fn of(offers: &[Arc<Offer>], policy: &Policy, last: &Self) -> Self {
         let mut next = Self {
             is_read_only: policy.read_only,
+            pause: policy.pause.clone(),
             looked: offers.iter().map(|offer| offer.is_ready).collect(),
             ..Self::default()
         };
@@ -175,7 +178,7 @@ impl View {
         self.client
     }
 
-    /// The tool of this name.
+    /// The tool of this name, as a call may have it at this moment.
     pub fn find(&self, name: &str) -> Found {
         let Some(Listing { tool, verdict }) = self.snapshot.tools.get(name) else {
             return match self.snapshot.withheld.get(name) {
@@ -187,7 +190,13 @@ impl View {
         };
         match verdict {
             _ if !self.client.may_see(tool.owner()) => Found::Nothing,
-            Verdict::Listed | Verdict::Reachable => Found::Tool(tool.clone()),
+            Verdict::Listed | Verdict::Reachable => {
+                let pauses = may_change(tool.definition());
+                match pauses.then(|| self.paused()).flatten() {
+                    Some(paused) => Found::Refused(Refusal::ByPause(paused.told())),
+                    None => Found::Tool(tool.clone()),
+                }
+            }
             Verdict::Refused(why) => Found::Refused(Refusal::ByPolicy(why)),
         }
     }
@@ -270,6 +279,11 @@ impl View {
     /// Whether only what promises to change nothing may be called.
     pub fn is_read_only(&self) -> bool {
         self.snapshot.is_read_only
+    }
+
+    /// Whether a person has paused what could change something, at this moment.
+    pub fn paused(&self) -> Option<Paused> {
+        self.snapshot.pause.now()
     }
 
     /// How often each of the client's lists has changed.

@@ -11,6 +11,7 @@ use super::{
     client::Client,
     listener::Listener,
     manifest::PromptSpec,
+    pause::Paused,
     result::{ToolFailed, value_of},
 };
 use crate::{base::byte_text, computers::Fleet};
@@ -120,6 +121,9 @@ pub trait Others: Send + Sync {
 
     /// Whether only what promises to change nothing may be called.
     fn is_read_only(&self) -> bool;
+
+    /// Whether a person has paused what could change something, at this moment.
+    fn paused(&self) -> Option<Paused>;
 }
 
 /// What there is of a tool of some name.
@@ -137,6 +141,8 @@ pub enum Found {
 pub enum Refusal {
     /// A person did not choose it.
     ByPolicy(&'static str),
+    /// A person has paused what could change something; see [`Paused`].
+    ByPause(String),
     /// Something is wrong with it.
     Withheld(String),
 }
@@ -146,7 +152,7 @@ impl Refusal {
     pub fn reason(&self) -> &str {
         match self {
             Self::ByPolicy(reason) => reason,
-            Self::Withheld(reason) => reason,
+            Self::ByPause(reason) | Self::Withheld(reason) => reason,
         }
     }
 
@@ -154,6 +160,7 @@ impl Refusal {
     pub fn of(&self, name: &str) -> String {
         match self {
             Self::ByPolicy(reason) => format!("{name} is refused: {reason}"),
+            Self::ByPause(reason) => format!("{name} was not called: {reason}"),
             Self::Withheld(reason) => format!("The tool {name} is withheld: {reason}"),
         }
     }

@@ -15,6 +15,7 @@ mod conformance;
 mod conformity;
 mod errors;
 mod examples;
+mod hands;
 mod http;
 mod http_sessions;
 #[cfg(unix)]

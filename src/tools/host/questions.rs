@@ -55,6 +55,9 @@ pub enum QuestionError {
         "computers.exec is refused: this bridge was started read-only (--read-only), and code may change anything"
     )]
     ReadOnly,
+    /// A person has paused it.
+    #[error("computers.exec was not done: {0}")]
+    Paused(String),
     /// The client may not run Lua either.
     #[error("computers.exec is refused, as exec-lua is: {}", .0.reason())]
     ExecRefused(Refusal),
@@ -209,6 +212,9 @@ impl Asker<'_> {
         let others = self.context.others;
         if others.is_read_only() {
             return Err(QuestionError::ReadOnly);
+        }
+        if let Some(paused) = others.paused() {
+            return Err(QuestionError::Paused(paused.told()));
         }
         if self.rights == Rights::OfItsAuthor {
             return Ok(());

@@ -50,6 +50,13 @@ impl Native for ListComputers {
         if let Some(outdated) = &outdated {
             words.push_str(&format!("\n\n{outdated}"));
         }
+        let paused = context.others.paused();
+        let paused = paused.map(|paused| paused.when_and_why(now));
+        if let Some(paused) = &paused {
+            words.push_str(&format!(
+                "\n\nA person has paused all calls that could change something, {paused}."
+            ));
+        }
         let mut result = text(words);
         let computers: Vec<_> = computers
             .iter()
@@ -67,6 +74,9 @@ impl Native for ListComputers {
         }
         if let Some(outdated) = outdated {
             fields["notice"] = json!(outdated);
+        }
+        if let Some(paused) = paused {
+            fields["paused"] = json!(paused);
         }
         result.structured_content = Some(fields);
         Ok(result)

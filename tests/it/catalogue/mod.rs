@@ -9,6 +9,15 @@ use std::collections::BTreeMap;
 use session::{Era, Session, WAYS, Way};
 use things::Kept;
 
+/// What a model is told of a pause.
+macro_rules! paused_by_a_person {
+    () => {
+        "a person has paused this at a moment that isn't known. Until `mcp-bridge resume` lifts that, nothing is called \
+         that could change something; what only reads goes on. Tell your user, and do not try again before they say that \
+         it is lifted"
+    };
+}
+
 /// What comes of some ways.
 type Cells = &'static [(Way, &'static str)];
 
@@ -58,6 +67,22 @@ const READ_ONLY: Cells = &[
          change nothing (readOnlyHint: true).",
     ),
     (Way::Subscription, "prompts resources thing://one"),
+];
+
+/// What is another where a person has paused what could change something.
+const PAUSED: Cells = &[
+    (
+        Way::Call,
+        concat!("thing was not called: ", paused_by_a_person!(), "."),
+    ),
+    (
+        Way::CallTool,
+        concat!("thing was not called: ", paused_by_a_person!(), "."),
+    ),
+    (
+        Way::RunScript,
+        concat!("run-script was not called: ", paused_by_a_person!(), "."),
+    ),
 ];
 
 /// What is another where other tools were chosen.
@@ -124,6 +149,7 @@ const TABLE: &[(Kept, &str, Cells)] = &[
     (Kept::Not, "opencode", &[]),
     (Kept::FromTheList, "claude-code", NOT_LISTED),
     (Kept::ByReadOnly, "claude-code", READ_ONLY),
+    (Kept::ByPause, "claude-code", PAUSED),
     (Kept::BySets, "claude-code", NOT_CHOSEN),
     (Kept::ByNames, "claude-code", NOT_CHOSEN),
     (Kept::BeingWithheld, "claude-code", WITHHELD),

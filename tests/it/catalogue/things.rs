@@ -1,13 +1,14 @@
 //! What there may be to see and use: a tool, a prompt and resources that something may keep from a client.
 
 use std::{
+    fs,
     path::{Path, PathBuf},
     sync::Arc,
 };
 
 use futures_util::{FutureExt, future::BoxFuture};
 use mcp_bridge::tools::{
-    Client, Context, Offer, Source, Tool,
+    Client, Context, Offer, Pause, Source, Tool,
     host::Workers,
     kit::{Author, Item, Kit},
     manifest::{self, ResourceSpec, Shown},
@@ -35,6 +36,8 @@ pub enum Kept {
     FromTheList,
     /// The bridge is read-only, and the thing may change something.
     ByReadOnly,
+    /// A person has paused, and the thing may change something.
+    ByPause,
     /// Other sets were chosen.
     BySets,
     /// Other tools were chosen.
@@ -59,6 +62,10 @@ impl Kept {
             },
             Self::BySets => Policy {
                 sets: only("core"),
+                ..Policy::default()
+            },
+            Self::ByPause => Policy {
+                pause: Pause::of(&paused()),
                 ..Policy::default()
             },
             Self::ByNames => Policy {
@@ -116,6 +123,14 @@ impl Kept {
         }
         offer
     }
+}
+
+/// A folder of a user who has paused, at a moment that isn't known.
+fn paused() -> PathBuf {
+    let folder = Path::new(env!("CARGO_TARGET_TMPDIR")).join("paused");
+    fs::create_dir_all(&folder).unwrap();
+    fs::write(folder.join("paused.json"), "{}").unwrap();
+    folder
 }
 
 /// A resource that everybody sees and that changes each time.
