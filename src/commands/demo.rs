@@ -136,17 +136,20 @@ async fn demo() -> anyhow::Result<()> {
 
     say("\n5. Run Lua on one of them:");
     let sum = bridge.lua(12, "1 + 1").await?;
-    ensure!(!sum.is_error && sum.text == "2", "1 + 1 should have been 2");
+    ensure!(
+        !sum.is_error && sum.text == "=> 2",
+        "1 + 1 should have been 2"
+    );
     let hello = bridge.lua(14, "print('Hello from ' .. os.getComputerLabel()) return os.getComputerID(), { 'a', b = true }").await?;
     ensure!(
-        !hello.is_error && hello.text.starts_with("Hello from farm\n14\n"),
+        !hello.is_error && hello.text.starts_with("Hello from farm\n=> 14\n"),
         "the output should have come first, and then the values"
     );
     let turtle = bridge
         .lua(12, "return turtle.detect(), turtle.getFuelLevel() ~= nil")
         .await?;
     ensure!(
-        !turtle.is_error && turtle.text.ends_with("true"),
+        !turtle.is_error && turtle.text.ends_with("=> true"),
         "a turtle should have the turtle API"
     );
 

@@ -9,6 +9,7 @@ mod in_flight;
 mod incoming;
 mod lines;
 mod listener;
+mod mends;
 pub mod server;
 pub mod stdio;
 

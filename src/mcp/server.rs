@@ -26,6 +26,7 @@ use super::{
     bounds::{bounded, small_enough},
     changes::{List, Subscriber},
     listener::{Waiting, level_from},
+    mends::mended,
 };
 use crate::{
     computers::Fleet,
@@ -251,9 +252,8 @@ impl ServerHandler for Server {
         );
         let span = tracing::debug_span!("call", client = name_of_client(&context), tool = %name);
         let result = guarded(name, call, &context).instrument(span).await?;
-        Ok(result
-            .map_or_else(tools::failure, |result| bounded(name, result))
-            .into())
+        let result = result.map_or_else(tools::failure, |result| bounded(name, result));
+        Ok(mended(&name_of_client(&context), result).into())
     }
 
     async fn list_prompts(

@@ -1,10 +1,15 @@
 //! How a job's end is put into words: the output, then the values as Lua shows them, or what went wrong.
+//!
+//! Each value stands after a mark, as interactive interpreters show what an expression came to: so it is told from what was
+//! printed, and no answer is a bare number, string or list, which some clients take for a broken protocol (see
+//! [`is_json_but_no_object`]).
 
 use serde_json::Value;
 use thiserror::Error;
 
 use super::wording::name_of;
 use crate::{
+    base::text::{as_value, is_json_but_no_object},
     computers::{AgentError, Answer, Computer, End, ErrorKind, Loss, Progress},
     wire::text,
 };
@@ -36,7 +41,7 @@ pub fn whole(computer: &Computer, progress: &Progress) -> Result<String, JobFail
         ) => {
             let mut shown = success(output, result.as_ref(), tells_all(computer));
             push_screen(&mut shown, end);
-            Ok(shown)
+            Ok(unmistakable(shown))
         }
         Some(end) => {
             let mut shown = failure(computer, end);
@@ -76,7 +81,7 @@ fn is_stop(answer: &Answer) -> bool {
     error.is_some_and(|error| error.kind == ErrorKind::Cancelled)
 }
 
-/// The values a job returned, one a line; nothing if it did not return.
+/// The values a job returned, as they are shown, one a line; nothing if it did not return.
 pub fn values(end: &End) -> Vec<String> {
     let End::Answered(Answer {
         result: Some(result),
@@ -90,7 +95,7 @@ pub fn values(end: &End) -> Vec<String> {
         .and_then(Value::as_array)
         .into_iter()
         .flatten()
-        .map(show)
+        .map(|value| as_value(&show(value)))
         .collect()
 }
 
@@ -142,8 +147,7 @@ fn success(output: String, result: Option<&Value>, tells_all: bool) -> String {
         .and_then(|result| result.get("returns"))
         .and_then(Value::as_array);
     for value in returns.into_iter().flatten() {
-        end_line(&mut shown);
-        shown.push_str(&show(value));
+        push_value(&mut shown, &show(value));
     }
     if shown.is_empty() {
         shown.push_str(if tells_all {
@@ -152,6 +156,21 @@ fn success(output: String, result: Option<&Value>, tells_all: bool) -> String {
             "The code ran to its end; it returned nothing, and itself printed nothing. What it ran may have printed \
              (by shell.run, dofile, load, require, io.write, textutils): that computer's agent is not known to pass it on."
         });
+    }
+    shown
+}
+
+/// Adds a value that code returned, on a line of its own.
+pub fn push_value(shown: &mut String, value: &str) {
+    end_line(shown);
+    shown.push_str(&as_value(value));
+}
+
+/// What code printed that returned nothing: as it is, unless a client could take it for a broken protocol.
+pub fn unmistakable(mut shown: String) -> String {
+    if is_json_but_no_object(&shown) {
+        end_line(&mut shown);
+        shown.push_str("The code returned nothing.");
     }
     shown
 }
@@ -284,7 +303,7 @@ mod tests {
         let result = json!({"returns": [{"type":"number","value":1}, {"type":"nil"}]});
         assert_eq!(
             success("hi\nthere".into(), Some(&result), true),
-            "hi\nthere\n1\nnil"
+            "hi\nthere\n=> 1\n=> nil"
         );
         let nothing = json!({"returns": []});
         assert_eq!(success("hi\n".into(), Some(&nothing), true), "hi\n");
@@ -293,6 +312,18 @@ mod tests {
         assert!(success(String::new(), None, true).contains("returned nothing"));
         let by_an_old_agent = success(String::new(), Some(&nothing), false);
         assert!(by_an_old_agent.contains("What it ran may have printed"));
+    }
+
+    #[test]
+    fn what_alone_would_be_json_is_no_answer() {
+        for (printed, shown) in [
+            ("2\n", "2\nThe code returned nothing."),
+            ("[1]", "[1]\nThe code returned nothing."),
+            ("two\n", "two\n"),
+            ("{\"a\":1}", "{\"a\":1}"),
+        ] {
+            assert_eq!(unmistakable(printed.to_owned()), shown);
+        }
     }
 
     #[test]

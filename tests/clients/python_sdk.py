@@ -225,7 +225,7 @@ class Conversation:
             assert await self.success("probe-computers") == "pong from 12 (Label: base)"
 
         with check("exec-lua shows what was printed and returned"):
-            assert await self.lua('print("hi") return 6 * 7, "é"') == 'hi\n42\n"é"'
+            assert await self.lua('print("hi") return 6 * 7, "é"') == 'hi\n=> 42\n=> "é"'
 
         with check("a Lua error is a tool error"):
             assert re.search(r"12 \(Label: base\).*boom", await self.failure("exec-lua", {"code": 'error("boom")'}))
@@ -273,7 +273,7 @@ class Conversation:
             async with anyio.create_task_group() as group:
                 group.start_soon(note)
                 shown = await self.lua(code, progress_callback=on_progress)
-                assert shown == 'first\nsecond\n"done"', shown
+                assert shown == 'first\nsecond\n=> "done"', shown
             assert "progressToken" in call_of(code)["params"]["_meta"]
             numbers = [progress for progress, _ in reported]
             assert numbers == sorted(set(numbers)), numbers
@@ -289,7 +289,7 @@ class Conversation:
         async def grows(file):
             """Whether a file that is written to twenty times a second grows within half a second."""
             size = f'fs.getSize("{file}")'
-            return await self.lua(f"local before = {size} sleep(0.5) return {size} > before") == "true"
+            return await self.lua(f"local before = {size} sleep(0.5) return {size} > before") == "=> true"
 
         async def listed_job(code):
             """What `list-jobs` says of the job that runs this code."""
@@ -312,7 +312,7 @@ class Conversation:
         with check("cancelling a call stops its job on the computer"):
 
             async def begun():
-                return await self.lua('fs.exists("begun")') == "true"
+                return await self.lua('fs.exists("begun")') == "=> true"
 
             async with anyio.create_task_group() as group:
                 group.start_soon(self.lua, endless("begun"))

@@ -201,7 +201,7 @@ await check('probe-computers works without an `arguments` object', async () => {
 });
 
 await check('exec-lua shows what was printed and returned', async () => {
-  assert.equal(await success(lua('print("hi") return 6 * 7, "é"')), 'hi\n42\n"é"');
+  assert.equal(await success(lua('print("hi") return 6 * 7, "é"')), 'hi\n=> 42\n=> "é"');
 });
 
 await check('a Lua error is a tool error', async () => {
@@ -235,7 +235,7 @@ await check('a call that asks for progress hears what the code prints before it 
     reported.push(progress.progress);
     noted ??= success(lua('fs.makeDir("heard")'));
   };
-  assert.equal(await success(lua(code, { onprogress })), 'first\nsecond\n"done"');
+  assert.equal(await success(lua(code, { onprogress })), 'first\nsecond\n=> "done"');
   await noted;
   const token = callOf(code).params._meta.progressToken;
   // The oldest SDKs pass on no more of a report than its numbers.
@@ -256,7 +256,7 @@ const endless = (file) =>
 /** Whether a file that is written to twenty times a second grows within half a second. */
 async function grows(file) {
   const size = `fs.getSize("${file}")`;
-  return (await success(lua(`local before = ${size} sleep(0.5) return ${size} > before`))) === 'true';
+  return (await success(lua(`local before = ${size} sleep(0.5) return ${size} > before`))) === '=> true';
 }
 
 /** What `list-jobs` says of the job that runs this code. */
@@ -280,7 +280,7 @@ async function stopped(file) {
 await check('cancelling a call stops its job on the computer', async () => {
   const cancel = new AbortController();
   const rejected = assert.rejects(lua(endless('begun'), { signal: cancel.signal }));
-  await until('the code runs', async () => (await success(lua('fs.exists("begun")'))) === 'true');
+  await until('the code runs', async () => (await success(lua('fs.exists("begun")'))) === '=> true');
   assert.equal(await grows('begun'), true);
   assert.match(await listedJob(endless('begun')), / on 12 \(Label: base\): running for /);
   cancel.abort('no longer needed');

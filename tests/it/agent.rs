@@ -130,36 +130,37 @@ async fn a_computer_without_a_label_is_shown_as_nil() {
 async fn code_is_a_chunk_or_an_expression() {
     let (mut bridge, _computer) = linked_pair(options(1, "one")).await;
     for (code, shown) in [
-        ("1+1", "2"),
-        ("return 1+1", "2"),
-        ("-- a comment\n1", "1"),
-        ("local x = 4\nreturn x * x", "16"),
-        ("'a', nil, false", "\"a\"\nnil\nfalse"),
-        ("return nil, nil", "nil\nnil"),
+        ("1+1", "=> 2"),
+        ("return 1+1", "=> 2"),
+        ("-- a comment\n1", "=> 1"),
+        ("local x = 4\nreturn x * x", "=> 16"),
+        ("'a', nil, false", "=> \"a\"\n=> nil\n=> false"),
+        ("return nil, nil", "=> nil\n=> nil"),
         (
             "print('hi', 1, nil) write('there') return true",
-            "hi\t1\tnil\nthere\ntrue",
+            "hi\t1\tnil\nthere\n=> true",
         ),
         ("printError('oh')", "oh\n"),
         ("print('hi', 'there')", "hi\tthere\n"),
         ("write 'hi'", "hi"),
         ("-- say\n--[=[ it ]] ]=] _G.print('hi') -- once", "hi\n"),
-        ("return print('hi')", "hi\n1"),
-        ("local lines = print('hi') return lines", "hi\n1"),
-        ("print('hi') + 1", "hi\n2"),
-        ("print('hi'), 2", "hi\n1\n2"),
+        ("return print('hi')", "hi\n=> 1"),
+        ("local lines = print('hi') return lines", "hi\n=> 1"),
+        ("print('hi') + 1", "hi\n=> 2"),
+        ("print('hi'), 2", "hi\n=> 1\n=> 2"),
         ("for i = 1, 3 do print(i) end", "1\n2\n3\n"),
         (
             "x = 1",
             "The code ran to its end; it printed nothing and returned nothing.",
         ),
-        ("x", "nil"),
-        ("os.getComputerID()", "1"),
-        ("{ 1, 2, { a = true } }", "{ 1, 2, { a = true } }"),
-        ("2^53", "9007199254740992"),
-        ("0.1", "0.1"),
-        ("1/0, -1/0", "inf\n-inf"),
-        ("select('#', ...)", "0"),
+        ("x", "=> nil"),
+        ("os.getComputerID()", "=> 1"),
+        ("{ 1, 2, { a = true } }", "=> { 1, 2, { a = true } }"),
+        ("2^53", "=> 9007199254740992"),
+        ("0.1", "=> 0.1"),
+        ("1/0, -1/0", "=> inf\n=> -inf"),
+        ("select('#', ...)", "=> 0"),
+        ("print('[1]')", "[1]\nThe code returned nothing."),
     ] {
         assert_eq!(bridge.lua(1, code).await, shown, "{code}");
     }
@@ -186,7 +187,7 @@ async fn no_value_breaks_a_reply() {
         let shown = bridge.lua(1, code).await;
         assert!(!shown.is_empty(), "{code}");
     }
-    assert_eq!(bridge.lua(1, "1+1").await, "2");
+    assert_eq!(bridge.lua(1, "1+1").await, "=> 2");
     bridge.leave().await;
 }
 
@@ -201,15 +202,15 @@ async fn all_bytes_survive_both_ways_in_every_version_of_the_game() {
         bridge.linked(id).await;
         assert_eq!(
             bridge.lua(id, "'é€\u{1F600}'").await,
-            "\"é€\u{1F600}\"",
+            "=> \"é€\u{1F600}\"",
             "{version}"
         );
-        assert_eq!(bridge.lua(id, "#'é€\u{1F600}'").await, "9", "{version}");
+        assert_eq!(bridge.lua(id, "#'é€\u{1F600}'").await, "=> 9", "{version}");
         let sum = "local s = '' for b = 0, 255 do s = s .. string.char(b) end return s";
         let shown = bridge.lua(id, sum).await;
         // Not UTF-8, so it is read by the game's character set.
         assert!(
-            shown.starts_with("\"\\000☺☻♥")
+            shown.starts_with("=> \"\\000☺☻♥")
                 && shown.contains("xyz{|}~▒ 🬀🬁")
                 && shown.ends_with("ýþÿ\""),
             "{version}: {shown}"
@@ -263,12 +264,12 @@ async fn errors_tell_kind_message_traceback_and_output() {
 async fn a_result_over_the_message_limit_comes_in_parts_and_one_over_16_mib_is_a_clear_error() {
     let (mut bridge, _computer) = linked_pair(options(1, "one")).await;
     let large = bridge.lua(1, "return ('x'):rep(200000)").await;
-    assert_eq!(large.len(), 200_002);
+    assert_eq!(large.len(), 200_005);
     let too_large = bridge
         .lua_error(1, "return ('x'):rep(17 * 1024 * 1024)")
         .await;
     assert!(too_large.starts_with("too-large error"), "{too_large}");
-    assert_eq!(bridge.lua(1, "1+1").await, "2");
+    assert_eq!(bridge.lua(1, "1+1").await, "=> 2");
     bridge.leave().await;
 }
 
@@ -281,35 +282,38 @@ async fn code_that_yields_does_not_hold_up_the_rest() {
             json!({"computerId": 1, "code": "repeat sleep(0.05) until fs.exists('/done') return 'slept'"}),
         )
         .await;
-    assert_eq!(bridge.lua(1, "1+1").await, "2");
+    assert_eq!(bridge.lua(1, "1+1").await, "=> 2");
     // Only now may the other end.
     bridge.lua(1, "fs.open('/done', 'w').close()").await;
-    assert_eq!(bridge.answer(sleeper).await.text, "\"slept\"");
+    assert_eq!(bridge.answer(sleeper).await.text, "=> \"slept\"");
     for (code, shown) in [
         (
             "os.queueEvent('mine', 7) return select(2, os.pullEvent('mine'))",
-            "7",
+            "=> 7",
         ),
         (
             "local n = 0 parallel.waitForAll(function() sleep(0) n = n + 1 end, function() n = n + 1 end) return n",
-            "2",
+            "=> 2",
         ),
         (
             "local id = os.startTimer(0) repeat local _, got = os.pullEvent('timer') until got == id return 'ticked'",
-            "\"ticked\"",
+            "=> \"ticked\"",
         ),
         (
             "shell.run('id')",
-            "This is computer #1\nThis computer is labelled \"one\"\ntrue",
+            "This is computer #1\nThis computer is labelled \"one\"\n=> true",
         ),
         (
             "local ok = shell.run('no-such-program') return ok",
-            "No such program\nfalse",
+            "No such program\n=> false",
         ),
-        ("coroutine.wrap(function() coroutine.yield(1) end)()", "1"),
+        (
+            "coroutine.wrap(function() coroutine.yield(1) end)()",
+            "=> 1",
+        ),
         (
             "pcall(function() sleep(0) error('x', 0) end)",
-            "false\n\"x\"",
+            "=> false\n=> \"x\"",
         ),
     ] {
         assert_eq!(bridge.lua(1, code).await, shown, "{code}");
@@ -337,7 +341,7 @@ async fn the_players_input_reaches_no_code_but_the_worlds_events_do() {
         assert!(computer.queue_event(name, &[argument]));
     }
     assert!(computer.queue_event("redstone", &[]));
-    assert_eq!(bridge.answer(call).await.text, "ready\n\"redstone\"");
+    assert_eq!(bridge.answer(call).await.text, "ready\n=> \"redstone\"");
     bridge.leave().await;
 }
 
@@ -365,7 +369,7 @@ async fn code_that_catches_the_games_abort_is_ended_and_the_computer_lives() {
                 && ended.contains("Hint: "),
             "{code}: {ended}"
         );
-        assert_eq!(bridge.lua(1, "1+1").await, "2", "{code}");
+        assert_eq!(bridge.lua(1, "1+1").await, "=> 2", "{code}");
     }
     assert_eq!(computer.boots(), 1);
     bridge.leave().await;
@@ -377,7 +381,7 @@ async fn each_call_has_an_environment_of_its_own() {
     bridge.lua(1, "leak = 1 print = nil").await;
     assert_eq!(
         bridge.lua(1, "leak, _G.leak, type(print)").await,
-        "nil\nnil\n\"function\""
+        "=> nil\n=> nil\n=> \"function\""
     );
     assert_eq!(
         bridge
@@ -386,7 +390,7 @@ async fn each_call_has_an_environment_of_its_own() {
                 "_G == getfenv and true or _G ~= nil, type(require), type(shell)"
             )
             .await,
-        "true\n\"function\"\n\"table\""
+        "=> true\n=> \"function\"\n=> \"table\""
     );
     bridge.leave().await;
 }
@@ -429,7 +433,7 @@ async fn a_reboot_in_code_is_answered_first() {
         until("the computer links again", async || {
             let call = json!({"computerId": 1, "code": "1+1"});
             let answer = bridge.call("exec-lua", call).await.text;
-            is(answer == "2", answer)
+            is(answer == "=> 2", answer)
         })
         .await;
     }
@@ -515,7 +519,7 @@ async fn a_script_that_reboots_a_computer_goes_on() {
     assert!(!answer.is_error, "{}", answer.text);
     assert_eq!(
         answer.text,
-        "true\n0\nbye\n[os.reboot was called; the computer goes down now]\n"
+        "=> true\n=> 0\n=> bye\n[os.reboot was called; the computer goes down now]\n"
     );
     assert!(
         computer
@@ -553,7 +557,7 @@ async fn it_links_again_when_the_bridge_comes_back() {
     });
     second.initialize("2025-11-25").await;
     second.linked(1).await;
-    assert_eq!(second.lua(1, "1+1").await, "2");
+    assert_eq!(second.lua(1, "1+1").await, "=> 2");
     drop(computer);
     second.leave().await;
 }
@@ -570,7 +574,7 @@ async fn the_older_of_two_computers_with_one_number_stops() {
             computer["label"] == "newer" && computer["linked"] == true
         })
         .await;
-    assert_eq!(bridge.lua(7, "os.getComputerLabel()").await, "\"newer\"");
+    assert_eq!(bridge.lua(7, "os.getComputerLabel()").await, "=> \"newer\"");
     assert_eq!(newer.program(), ProgramState::Running);
     bridge.leave().await;
 }
@@ -699,7 +703,7 @@ async fn the_installer_fetches_the_agent_and_starts_it_with_the_computer() {
     );
     computer.reboot();
     bridge.linked(5).await;
-    assert_eq!(bridge.lua(5, "1+1").await, "2");
+    assert_eq!(bridge.lua(5, "1+1").await, "=> 2");
     bridge.leave().await;
 }
 

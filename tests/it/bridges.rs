@@ -141,7 +141,7 @@ async fn eight_bridges_started_at_the_same_instant_are_one_owner_and_seven_guest
         bridge.lua(7, "return os.getComputerID() + 1").await
     }))
     .await;
-    assert_eq!(answers, ["8"; 8]);
+    assert_eq!(answers, ["=> 8"; 8]);
     shared_by(&mut bridges[0], 8).await;
     let owners = join_all(bridges.iter_mut().map(owner)).await;
     assert_eq!(owners.iter().filter(|(_, this, _)| *this).count(), 1);
@@ -178,7 +178,7 @@ async fn a_guest_sees_computers_come_and_go_and_is_answered_like_the_owner() {
             bridge
                 .lua(3, "print('hi') return '\\0\\200\\xc3\\xa9'")
                 .await,
-            "hi\n\"\\000ÈÃ©\""
+            "hi\n=> \"\\000ÈÃ©\""
         );
         let error = bridge.lua_error(3, "error('boom')").await;
         assert!(
@@ -247,7 +247,7 @@ async fn one_clients_jobs_are_seen_read_and_stopped_by_another_and_its_lease_hol
             "{}",
             refused.text
         );
-        assert_eq!(bridge.lua(3, "return 1").await, "1");
+        assert_eq!(bridge.lua(3, "return 1").await, "=> 1");
         let read = bridge
             .call(
                 "get-job",
@@ -364,7 +364,7 @@ async fn a_killed_owner_costs_no_call_of_the_others_and_none_runs_twice() {
         // Every bridge serves again: its next call of some computer is answered.
         let again = join_all(bridges.iter_mut().enumerate().map(async |(at, bridge)| {
             let computer = 1 + (round * 3 + at * 5) as u64 % COMPUTERS;
-            assert_eq!(bridge.lua(computer, "return 1 + 1").await, "2");
+            assert_eq!(bridge.lua(computer, "return 1 + 1").await, "=> 2");
             killed.elapsed()
         }))
         .await;
@@ -376,7 +376,7 @@ async fn a_killed_owner_costs_no_call_of_the_others_and_none_runs_twice() {
             let bridge = &mut bridges[asked - usize::from(asked > at)];
             let answer = bridge.answer(id).await;
             assert!(!answer.is_error, "{mark} on {computer}: {}", answer.text);
-            assert_eq!(answer.text, format!("\"{mark}\""));
+            assert_eq!(answer.text, format!("=> \"{mark}\""));
             answered.push((computer, mark));
         }
         bridges.push(place.bridge().await);
@@ -436,8 +436,8 @@ async fn a_copy_that_only_probes_never_owns_and_never_disturbs() {
     assert_eq!(before, (u64::from(own.pid()), false, 2));
     for round in 0..45 {
         let copy = probe().await;
-        assert_eq!(guest.lua(3, "return 1").await, "1");
-        assert_eq!(own.lua(3, "return 2").await, "2");
+        assert_eq!(guest.lua(3, "return 1").await, "=> 1");
+        assert_eq!(own.lua(3, "return 2").await, "=> 2");
         assert_eq!(owner(&mut guest).await, before);
         match round % 2 {
             0 => copy.kill().await,
@@ -571,7 +571,7 @@ async fn a_client_that_leaves_hands_the_port_over_in_a_second() {
     )
     .await;
     assert_eq!(owner(&mut guest).await, (u64::from(guest.pid()), true, 1));
-    assert_eq!(guest.lua(3, "return 1").await, "1");
+    assert_eq!(guest.lua(3, "return 1").await, "=> 1");
 }
 
 #[cfg(unix)]
@@ -621,7 +621,7 @@ async fn a_frozen_owner_is_named_within_15_seconds_and_all_goes_on_when_it_thaws
         })
         .await;
         bridge.linked(3).await;
-        assert_eq!(bridge.lua(3, "return 1").await, "1");
+        assert_eq!(bridge.lua(3, "return 1").await, "=> 1");
     }
 }
 
@@ -647,8 +647,8 @@ async fn a_frozen_guest_keeps_nobody_waiting() {
     signal(frozen.pid(), Signal::STOP);
     for _ in 0..20 {
         let start = Instant::now();
-        assert_eq!(guest.lua(3, "return 1").await, "1");
-        assert_eq!(own.lua(3, "return 2").await, "2");
+        assert_eq!(guest.lua(3, "return 1").await, "=> 1");
+        assert_eq!(own.lua(3, "return 2").await, "=> 2");
         in_time(
             "a turn of the others",
             start.elapsed(),
@@ -951,7 +951,7 @@ async fn a_version_1_computer_serves_all_clients() {
                 json!({"returns": [{"type": "number", "value": 2}], "output": "old\n"}),
             )
             .await;
-        assert_eq!(bridge.answer(call).await.text, "old\n2");
+        assert_eq!(bridge.answer(call).await.text, "old\n=> 2");
     }
     // An older agent can't be asked again, so what was under way is answered as lost when the owner goes.
     let call = guest

@@ -124,7 +124,7 @@ async fn all_come_back(bridge: &mut Bridge, id: u64, has_output: bool, strings: 
         samples.join(", ")
     );
     let wrong = script(bridge, &code).await;
-    assert_eq!(wrong, "", "computer {id}");
+    assert_eq!(wrong, "=> ", "computer {id}");
 }
 
 #[tokio::test]
@@ -193,7 +193,7 @@ async fn a_file_of_any_bytes_is_copied_from_one_computer_to_another_as_it_is() {
     "#;
     assert_eq!(
         script(&mut bridge, code).await,
-        "100000\ntrue\ntrue\n100000"
+        "=> 100000\n=> true\n=> true\n=> 100000"
     );
     bridge.leave().await;
 }
@@ -215,22 +215,22 @@ async fn a_client_is_shown_text_as_it_is_and_bytes_as_lua_writes_them() {
     bridge.linked(1).await;
 
     for (code, shown, is_noted) in [
-        ("return '\\255\\0\\1\\200'", "\\255\\000\\001\\200", true),
-        ("return '\\195\\169'", "é", false),
-        ("return '\\195\\169\\195'", "é\\195", true),
+        ("return '\\255\\0\\1\\200'", "=> \\255\\000\\001\\200", true),
+        ("return '\\195\\169'", "=> é", false),
+        ("return '\\195\\169\\195'", "=> é\\195", true),
         (
             "return { ['\\200'] = '\\255' }",
-            r#"{"\\200":"\\255"}"#,
+            r#"=> {"\\200":"\\255"}"#,
             true,
         ),
-        ("print('\\255', 'é') return 'é'", "\\255\té\né", true),
+        ("print('\\255', 'é') return 'é'", "\\255\té\n=> é", true),
         ("write('\\195') write('\\169')", "é", false),
         (
             "return computers.exec(1, 'return \"\\255\\0\"')",
-            "\\255\\000",
+            "=> \\255\\000",
             true,
         ),
-        ("return '\\244\\143\\186\\128'", "\u{10FE80}", false),
+        ("return '\\244\\143\\186\\128'", "=> \u{10FE80}", false),
     ] {
         let text = script(&mut bridge, code).await;
         assert!(text.starts_with(shown), "{code}: {text}");

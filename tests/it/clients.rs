@@ -293,7 +293,7 @@ async fn inspect(era: &'static str) {
     // A job belongs to the bridge that is gone after the command, so there is none to show or to stop.
     let no_job = json!({"jobId": "none"});
     for (tool, arguments, code, text) in [
-        ("exec-lua", json!({ "code": code }), 0, "hi\n42"),
+        ("exec-lua", json!({ "code": code }), 0, "hi\n=> 42"),
         ("list-computers", json!({}), 0, "12 (Label: base)"),
         (
             "probe-computers",
@@ -374,7 +374,7 @@ async fn the_inspector_lists_and_calls_tools_over_http_with_a_token() {
             .await;
         assert_eq!(
             (called.code, called.text().as_str()),
-            (0, "hi\n42"),
+            (0, "hi\n=> 42"),
             "{called:?}"
         );
         let refused = inspector.run("stranger", &["--method", "tools/list"]).await;

@@ -188,7 +188,7 @@ async fn simulated_computers_link_to_a_bridge_by_command() {
     for id in 40..43 {
         assert_eq!(bridge.linked(id).await["kind"], "turtle");
     }
-    assert_eq!(bridge.lua(41, "turtle ~= nil").await, "true");
+    assert_eq!(bridge.lua(41, "turtle ~= nil").await, "=> true");
     simulate.kill().await.unwrap();
     for id in 40..43 {
         bridge

@@ -65,7 +65,7 @@ async fn an_error_out_of_a_coroutine_keeps_its_value_and_traceback_and_gets_no_h
         }
         // It can be caught as any other.
         let code = "local t = {} local ok, e = pcall(coroutine.wrap(function() error(t) end)) return ok, e == t";
-        assert_eq!(bridge.lua(1, code).await, "false\ntrue", "{version}");
+        assert_eq!(bridge.lua(1, code).await, "=> false\n=> true", "{version}");
         bridge.leave().await;
     }
 }
@@ -107,7 +107,7 @@ async fn endless_recursion_is_a_full_stack_and_a_memory_bomb_a_full_memory() {
         let too_long = "error('vm error: java.lang.NegativeArraySizeException: -2147483648')";
         let error = bridge.lua_error(1, too_long).await;
         assert!(error.contains("than there is memory for"), "{error}");
-        assert_eq!(bridge.lua(1, "1 + 1").await, "2", "{version}");
+        assert_eq!(bridge.lua(1, "1 + 1").await, "=> 2", "{version}");
         bridge.leave().await;
     }
 }

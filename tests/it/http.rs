@@ -223,13 +223,13 @@ async fn a_bridge_that_a_client_starts_shares_the_computers_of_one_that_serves()
     });
     started.initialize("2025-11-25").await;
     started.linked(12).await;
-    assert_eq!(started.lua(12, "return 6 * 7").await, "42");
+    assert_eq!(started.lua(12, "return 6 * 7").await, "=> 42");
     assert_eq!(crate::common::health(serving.address).await["bridges"], 2);
     started.leave().await;
     // It goes, and the computers stay.
     assert_eq!(
         serving.stateless().lua(12, "return 'here'").await,
-        "\"here\""
+        "=> \"here\""
     );
 }
 

@@ -60,12 +60,18 @@ async fn exec_lua_runs_on_a_simulated_computer_in_every_revision() {
     let _computer = bridge.computer(12).await;
     for revision in REVISIONS {
         let mut client = bridge.client(revision).await;
-        assert_eq!(client.lua(12, "print('hi') return 6 * 7").await, "hi\n42");
+        assert_eq!(
+            client.lua(12, "print('hi') return 6 * 7").await,
+            "hi\n=> 42"
+        );
         let ping = client.request("ping", json!({})).await;
         assert_eq!(ping["result"], json!({}), "{revision}");
     }
     let mut client = bridge.stateless();
-    assert_eq!(client.lua(12, "print('hi') return 6 * 7").await, "hi\n42");
+    assert_eq!(
+        client.lua(12, "print('hi') return 6 * 7").await,
+        "hi\n=> 42"
+    );
     let found = client.request("server/discover", json!({})).await;
     let versions = found["result"]["supportedVersions"].as_array().unwrap();
     assert!(versions.contains(&json!(STATELESS)), "{found}");
@@ -100,8 +106,8 @@ async fn sessions_run_side_by_side_and_their_ids_do_not_mix() {
         first.lua(12, waits),
         second.lua(12, "fs.makeDir('second') return 'second'")
     );
-    assert_eq!(answers.0, "\"first\"");
-    assert_eq!(answers.1, "\"second\"");
+    assert_eq!(answers.0, "=> \"first\"");
+    assert_eq!(answers.1, "=> \"second\"");
 }
 
 #[tokio::test]
@@ -130,7 +136,7 @@ async fn progress_comes_on_the_stream_of_its_call_while_the_code_runs() {
         finish(&mut computer, &request).await;
         let reply = answer.reply(id).await;
         let text = reply["result"]["content"][0]["text"].as_str().unwrap();
-        assert_eq!(text, "line 1\nline 2\n\"done\"");
+        assert_eq!(text, "line 1\nline 2\n=> \"done\"");
         assert_eq!(answer.event().await, None);
     }
 }
@@ -181,7 +187,7 @@ async fn a_client_that_lost_its_connection_gets_what_followed_and_the_answer() {
             assert_eq!(message["params"]["message"], "line 2\n", "{message}");
         };
         let text = reply["result"]["content"][0]["text"].as_str().unwrap();
-        assert_eq!(text, "line 1\nline 2\n\"done\"");
+        assert_eq!(text, "line 1\nline 2\n=> \"done\"");
         assert_eq!(resumed.event().await, None);
     }
 }
@@ -258,7 +264,10 @@ async fn a_call_that_takes_long_has_a_head_before_it_has_an_answer() {
     assert_eq!(answer.headers["content-type"], "text/event-stream");
     finish(&mut computer, &request).await;
     let reply = answer.reply(id).await;
-    assert_eq!(reply["result"]["content"][0]["text"], "\"done\"", "{reply}");
+    assert_eq!(
+        reply["result"]["content"][0]["text"], "=> \"done\"",
+        "{reply}"
+    );
     assert_eq!(answer.event().await, None);
 }
 
@@ -302,9 +311,9 @@ async fn a_client_that_does_not_read_keeps_no_answer_from_itself_or_others() {
         let call = json!({"name": "exec-lua", "arguments": arguments});
         unread.push(client.ask("tools/call", call).await);
     }
-    assert_eq!(client.lua(12, "return 'here'").await, "\"here\"");
+    assert_eq!(client.lua(12, "return 'here'").await, "=> \"here\"");
     let mut other = bridge.client("2025-11-25").await;
-    assert_eq!(other.lua(12, "return 'here'").await, "\"here\"");
+    assert_eq!(other.lua(12, "return 'here'").await, "=> \"here\"");
     for (id, mut answer) in unread {
         let reply = answer.reply(id).await;
         assert_eq!(reply["result"]["isError"], false, "{id}");

@@ -226,7 +226,7 @@ async fn at_its_deadline_a_job_goes_on_and_can_be_watched_to_its_end() {
         .await;
     let over = bridge.answer(watch).await.text;
     assert!(
-        over.contains("ended well") && over.ends_with("\n42"),
+        over.contains("ended well") && over.ends_with("\n=> 42"),
         "{over}"
     );
     assert_eq!(computer.frame_of_type("ack").await["id"], request["id"]);
@@ -444,7 +444,7 @@ async fn jobs_of_another_bridge_are_listed_read_and_cancelled_but_not_acknowledg
             .call("get-job", json!({"jobId": "other-2"}))
             .await
             .text
-            .ends_with("\n5")
+            .ends_with("\n=> 5")
     );
     let stop = bridge
         .start_call("cancel-job", json!({"jobId": "other-1"}))

@@ -28,7 +28,7 @@ async fn a_version_1_agent_works_with_the_bridge() {
         bridge.call("probe-computers", json!({})).await.text,
         "pong from 12 (Label: base-turtle)"
     );
-    assert_eq!(bridge.lua(12, "return 1+1").await, "2");
+    assert_eq!(bridge.lua(12, "return 1+1").await, "=> 2");
     assert_eq!(
         bridge
             .lua(12, "print('hi') return 'a', nil, true, {}")
@@ -36,7 +36,7 @@ async fn a_version_1_agent_works_with_the_bridge() {
             .lines()
             .take(4)
             .collect::<Vec<_>>(),
-        ["hi", "\"a\"", "nil", "true"]
+        ["hi", "=> \"a\"", "=> nil", "=> true"]
     );
     let error = bridge.lua_error(12, "print('first') error('boom')").await;
     assert!(
@@ -75,7 +75,7 @@ async fn a_version_1_peer_is_sent_plain_text_and_nothing_of_version_2() {
             json!({"returns": [{"type": "string", "value": "é€"}], "output": ""}),
         )
         .await;
-    assert_eq!(bridge.answer(call).await.text, "\"é€\"");
+    assert_eq!(bridge.answer(call).await.text, "=> \"é€\"");
     // The ping of version 2 was not answered: the next frame is the next request.
     bridge.start_call("exec-lua", json!({"code": "2"})).await;
     assert_eq!(computer.frame().await["params"]["code"], "2");
@@ -103,7 +103,7 @@ async fn a_version_2_peer_is_sent_byte_strings_and_its_own_are_read() {
             json!({"returns": returns, "output": "\u{c3}\u{a9}\n"}),
         )
         .await;
-    assert_eq!(bridge.answer(call).await.text, "é\n\"€\"\n\"ÿ \"");
+    assert_eq!(bridge.answer(call).await.text, "é\n=> \"€\"\n=> \"ÿ \"");
 
     let call = bridge.start_call("exec-lua", json!({"code": "x"})).await;
     let request = computer.request().await;
@@ -186,7 +186,7 @@ async fn a_call_names_its_computer_unless_there_is_only_one() {
             .call("exec-lua", json!({"code": "return 7"}))
             .await
             .text,
-        "7"
+        "=> 7"
     );
     let two = Computer::link(port, 2, None)
         .await
@@ -527,7 +527,7 @@ async fn a_newer_link_for_the_same_computer_replaces_the_older_which_is_told_to_
     newer.serve(version_1_agent(7, "new"));
     assert_eq!(
         bridge.lua(7, "return 'from the newer'").await,
-        "\"from the newer\""
+        "=> \"from the newer\""
     );
 
     // An agent of version 1 knows no hello-error: it only sees the close.
@@ -693,7 +693,7 @@ async fn a_thousand_hostile_frames_hurt_nobody_else() {
             hostile.send_text(frame.clone()).await;
         }
         if round % 10 == 0 {
-            assert_eq!(bridge.lua(100, "return 1+1").await, "2");
+            assert_eq!(bridge.lua(100, "return 1+1").await, "=> 2");
         }
     }
     let probe = bridge.call("probe-computers", json!({})).await.text;

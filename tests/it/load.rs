@@ -60,14 +60,14 @@ async fn call(bridge: &mut Bridge, client: usize, number: usize) {
     match number % 4 {
         0 => {
             let sum = bridge.lua(computer, &format!("return {number} + 1")).await;
-            assert_eq!(sum, (number + 1).to_string());
+            assert_eq!(sum, format!("=> {}", number + 1));
         }
         1 => {
             let code = format!("for i = 1, 20 do print({number}, i) end return {number}");
             let lines: String = (1..=20).map(|i| format!("{number}\t{i}\n")).collect();
             assert_eq!(
                 bridge.lua(computer, &code).await,
-                format!("{lines}{number}")
+                format!("{lines}=> {number}")
             );
         }
         2 => {

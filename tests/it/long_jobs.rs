@@ -81,7 +81,7 @@ async fn a_loop_of_ten_minutes_is_detached_watched_and_cancelled() {
         .await
         .text;
     assert!(over.contains("stopped "), "{over}");
-    assert_eq!(bridge.lua(1, "1+1").await, "2");
+    assert_eq!(bridge.lua(1, "1+1").await, "=> 2");
     bridge.leave().await;
 }
 
@@ -136,7 +136,7 @@ async fn fifty_jobs_at_once_on_one_computer_all_finish() {
     for (number, call) in calls.into_iter().enumerate() {
         let answer = bridge.answer(call).await;
         let lines: String = (1..=5).map(|i| format!("{number}\t{i}\n")).collect();
-        assert_eq!(answer.text, format!("{lines}{number}"));
+        assert_eq!(answer.text, format!("{lines}=> {number}"));
     }
     bridge.leave().await;
 }
@@ -150,7 +150,7 @@ async fn of_a_hundred_thousand_lines_the_bytes_kept_and_the_bytes_lost_add_up_an
     let mut waits = Vec::new();
     loop {
         let start = Instant::now();
-        assert_eq!(bridge.lua(1, "1+1").await, "2");
+        assert_eq!(bridge.lua(1, "1+1").await, "=> 2");
         waits.push(start.elapsed());
         if bridge
             .call("get-job", json!({"jobId": job}))
@@ -216,32 +216,37 @@ async fn five_mib_survive_both_ways_in_every_version_of_the_game() {
         let call = json!({"computerId": 1, "code": code, "timeoutMs": 120_000});
         let start = bridge.start_call("exec-lua", call).await;
         let answer = bridge.slow_answer(start).await;
-        assert_eq!(answer.text, format!("{bytes}\n{checksum}"), "{version}");
+        assert_eq!(
+            answer.text,
+            format!("=> {bytes}\n=> {checksum}"),
+            "{version}"
+        );
         // And back: 5 MiB, and all 256 byte values.
         let call = json!({"computerId": 1, "code": "return ('0123456789abcdef'):rep(5 * 65536)", "timeoutMs": 120_000});
         let start = bridge.start_call("exec-lua", call).await;
         let answer = bridge.slow_answer(start).await;
         assert_eq!(
             answer.text,
-            format!("\"{}\"", "0123456789abcdef".repeat(5 * 65_536)),
+            format!("=> \"{}\"", "0123456789abcdef".repeat(5 * 65_536)),
             "{version}"
         );
         let call = json!({"computerId": 1, "timeoutMs": 120_000, "code":
             "local t = {} for b = 0, 255 do t[#t + 1] = string.char(b) end return table.concat(t):rep(2048)"});
         let start = bridge.start_call("exec-lua", call).await;
         let answer = bridge.slow_answer(start).await;
-        let one = &answer.text[1..(answer.text.len() - 1) / 2048 + 1];
+        let value = answer.text.strip_prefix("=> ").unwrap_or_default();
+        let one = &value[1..(value.len() - 1) / 2048 + 1];
         assert!(
             one.starts_with("\\000☺") && one.ends_with('ÿ'),
             "{version}: {one}"
         );
         assert_eq!(
             answer.text,
-            format!("\"{}\"", one.repeat(2048)),
+            format!("=> \"{}\"", one.repeat(2048)),
             "{version}"
         );
         assert_eq!(computer.dropped_events(), 0, "{version}");
-        assert_eq!(bridge.lua(1, "1+1").await, "2");
+        assert_eq!(bridge.lua(1, "1+1").await, "=> 2");
         bridge.leave().await;
     }
 }
@@ -264,7 +269,7 @@ async fn an_exclusive_job_holds_the_turtle_until_it_ends() {
         refused.text
     );
     // Raw Lua is not held up.
-    assert_eq!(bridge.lua(1, "turtle.detect()").await, "false");
+    assert_eq!(bridge.lua(1, "turtle.detect()").await, "=> false");
     assert!(
         bridge
             .call("list-jobs", json!({}))

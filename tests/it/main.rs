@@ -37,6 +37,7 @@ mod sandbox;
 mod scripts;
 mod simulator;
 mod stdio;
+mod taken;
 #[cfg(unix)]
 mod terminal_view;
 mod tool_list;

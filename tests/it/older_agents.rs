@@ -86,12 +86,12 @@ async fn the_agent_of_1_0_0_runs_code_as_it_always_did_in_every_version_of_the_g
         computers.push(released(id, port, version));
         bridge.linked(id).await;
         for (code, shown) in [
-            ("print('hi') return 1 + 1", "hi\n2"),
+            ("print('hi') return 1 + 1", "hi\n=> 2"),
             (
                 "write('\\195\\169') return '\\195\\169', '\\200\\255'",
-                "é\n\"é\"\n\"Èÿ\"",
+                "é\n=> \"é\"\n=> \"Èÿ\"",
             ),
-            ("{ a = 1 }", "{ a = 1 }"),
+            ("{ a = 1 }", "=> { a = 1 }"),
             ("x = 1", PRINTED_NOTHING),
             // What it prints is on the player's screen, and does not come here.
             ("shell.run('id') local x = 1", PRINTED_NOTHING),
@@ -119,7 +119,7 @@ async fn the_agent_of_1_0_0_runs_code_as_it_always_did_in_every_version_of_the_g
              return back == all, many.returns[1] == all, many.output == all"
         );
         let answer = bridge.call("run-script", json!({"code": script})).await;
-        assert_eq!(answer.text, "true\ntrue\ntrue", "{version}");
+        assert_eq!(answer.text, "=> true\n=> true\n=> true", "{version}");
     }
     let pongs = bridge.call("probe-computers", json!({})).await.text;
     assert_eq!(pongs.matches("(Label: old)").count(), 3, "{pongs}");
@@ -171,7 +171,7 @@ async fn jobs_of_the_agent_of_1_0_0_go_on_end_and_are_stopped() {
         let call = json!({"jobId": job, "waitMs": 5_000});
         let shown = bridge.call("get-job", call).await.text;
         is(
-            shown.contains("ended well") && shown.ends_with("one\ntwo\n\"end\""),
+            shown.contains("ended well") && shown.ends_with("one\ntwo\n=> \"end\""),
             shown,
         )
     })
@@ -233,8 +233,8 @@ async fn a_job_of_the_agent_of_1_0_0_lives_through_links_and_bridges() {
         .computer(1, |computer| computer["linked"] == true)
         .await;
     let lua = "fs.open('/go', 'w').close() return 'made'";
-    assert_eq!(guest.lua(1, lua).await, "\"made\"");
-    assert_eq!(guest.answer(call).await.text, "one\ntwo\n\"end\"");
+    assert_eq!(guest.lua(1, lua).await, "=> \"made\"");
+    assert_eq!(guest.answer(call).await.text, "one\ntwo\n=> \"end\"");
     // Such an agent stops nothing by itself. The next bridge knows the job, and can stop it.
     beats_on(&computer).await;
     let jobs = guest.call("list-jobs", json!({})).await.text;
@@ -301,7 +301,7 @@ async fn a_request_to_the_agent_of_1_0_0_that_is_lost_or_late_is_never_said_not_
             "{}",
             answer.text
         );
-        assert_eq!(bridge.lua(1, "return 'later'").await, "\"later\"");
+        assert_eq!(bridge.lua(1, "return 'later'").await, "=> \"later\"");
         bridge.leave().await;
     }
 }

@@ -156,7 +156,7 @@ async fn code_runs_through_a_bridge_of_1_0_0_and_no_more_is_said_of_it_than_that
     }
     let answer = bridge.answer(call).await;
     assert!(
-        answer.text.starts_with("hi\n2\n\"Èÿ\"\n")
+        answer.text.starts_with("hi\n=> 2\n=> \"Èÿ\"\n")
             && answer
                 .text
                 .contains("isn't known: the mcp-bridge that holds the link port is older"),

@@ -54,36 +54,36 @@ async fn input_that_a_job_queues_reaches_it_and_what_it_runs_and_nobody_else() {
         let type_line = "os.queueEvent('char', 'B') os.queueEvent('key', keys.enter)";
         // `read` shows what is typed.
         for (code, shown) in [
-            (format!("{type_line} return read()"), "B\n\"B\""),
+            (format!("{type_line} return read()"), "B\n=> \"B\""),
             (
                 format!("coroutine.wrap(function() {type_line} end)() return read()"),
-                "B\n\"B\"",
+                "B\n=> \"B\"",
             ),
             (
                 format!(
                     "local line parallel.waitForAll(function() sleep(0.1) {type_line} end, function() line = read() end) \
                      return line"
                 ),
-                "B\n\"B\"",
+                "B\n=> \"B\"",
             ),
             (
                 "shell.run('typist', 'hello') local f = fs.open('/typed', 'r') return f.readAll()".to_owned(),
-                "hello\n\"hello\"",
+                "hello\n=> \"hello\"",
             ),
             (
                 "os.queueEvent('mouse_click', 1, nil, 3) return os.pullEvent('mouse_click')".to_owned(),
-                "\"mouse_click\"\n1\nnil\n3",
+                "=> \"mouse_click\"\n=> 1\n=> nil\n=> 3",
             ),
             (
                 "os.queueEvent('terminate') return pcall(os.pullEvent, 'never')".to_owned(),
-                "false\n\"Terminated\"",
+                "=> false\n=> \"Terminated\"",
             ),
             // In the order in which they were queued, whatever they are.
             (
                 "os.queueEvent('first') os.queueEvent('key', 1) os.queueEvent('last') local names = {} \
                  repeat names[#names + 1] = os.pullEvent() until names[#names] == 'last' return table.concat(names, ' ')"
                     .to_owned(),
-                "\"first key last\"",
+                "=> \"first key last\"",
             ),
         ] {
             assert_eq!(bridge.lua(1, &code).await, shown, "{code} on {version}");
@@ -125,7 +125,10 @@ async fn what_is_no_input_reaches_other_jobs_and_the_players_input_no_job() {
             "os.queueEvent('char', 'y') os.pullEvent('char') os.queueEvent('mark', 7)",
         )
         .await;
-    assert_eq!(bridge.answer(waiting).await.text, "ready\n\"mark\"\n7");
+    assert_eq!(
+        bridge.answer(waiting).await.text,
+        "ready\n=> \"mark\"\n=> 7"
+    );
     let seen = String::from_utf8(computer.read_file("seen").unwrap()).unwrap();
     assert!(
         seen.contains("char x") && !seen.contains("char y"),

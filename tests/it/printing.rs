@@ -77,9 +77,9 @@ async fn what_any_code_of_a_job_prints_is_its_output() {
             ("load('print(1) sleep(0) print(2)')()", "1\n2\n"),
             (
                 "local ok = shell.run('/every-way.lua a b') return ok",
-                "print\ta\tb\nwrite\nio.write\nstdout\nstderr\nprintError\ntrue",
+                "print\ta\tb\nwrite\nio.write\nstdout\nstderr\nprintError\n=> true",
             ),
-            ("shell.run('id')", "This is computer #1\ntrue"),
+            ("shell.run('id')", "This is computer #1\n=> true"),
             (
                 "package.path = '/?.lua;' .. package.path require('module').say()",
                 "module\nits write\n",
@@ -98,12 +98,12 @@ async fn what_any_code_of_a_job_prints_is_its_output() {
             ),
             (
                 "parallel.waitForAny(function() load('print(1)')() sleep(0) load('print(2)')() end, function() sleep(9) end)",
-                "1\n2\n1",
+                "1\n2\n=> 1",
             ),
             // A line is one line, however long.
             (
                 "local long = ('x '):rep(60) .. 'x' textutils.pagedPrint(long) return write('a\\nb\\n'), write(long)",
-                &format!("{0}\na\nb\n{0}\n2\n0", "x ".repeat(60) + "x"),
+                &format!("{0}\na\nb\n{0}\n=> 2\n=> 0", "x ".repeat(60) + "x"),
             ),
         ] {
             assert_eq!(bridge.lua(1, code).await, shown, "{version}: {code}");
@@ -160,7 +160,7 @@ async fn what_is_drawn_is_seen_in_the_answer_and_nowhere_else() {
             ),
             (
                 "term.clear() term.setCursorPos(4, 2) term.blit('blit', '0000', 'ffff') return 7",
-                "7\n\nIts terminal at the end:\n\n   blit",
+                "=> 7\n\nIts terminal at the end:\n\n   blit",
             ),
             (
                 "term.setCursorPos(3, 3) term.write('\\149 \\7')",
@@ -244,7 +244,7 @@ async fn a_method_that_only_the_native_terminal_has_works_on_a_jobs() {
         let code = "term.write('drawn') return term.current().getGraphicsMode()";
         assert_eq!(
             bridge.lua(1, code).await,
-            "\"text\"\n\nIts terminal at the end:\ndrawn",
+            "=> \"text\"\n\nIts terminal at the end:\ndrawn",
             "{version}"
         );
         bridge.leave().await;
@@ -313,9 +313,9 @@ async fn code_draws_in_the_players_sight_where_that_is_asked_for() {
 #[tokio::test]
 async fn a_jobs_terminal_is_as_large_as_the_computers_own() {
     for (kind, size) in [
-        (Kind::Computer, "51\n19"),
-        (Kind::Turtle, "39\n13"),
-        (Kind::Pocket, "26\n20"),
+        (Kind::Computer, "=> 51\n=> 19"),
+        (Kind::Turtle, "=> 39\n=> 13"),
+        (Kind::Pocket, "=> 26\n=> 20"),
     ] {
         let (mut bridge, _computer) = linked(
             |options| {
@@ -335,7 +335,7 @@ async fn a_jobs_terminal_is_as_large_as_the_computers_own() {
                 .unwrap()
                 .len()
                 .to_string(),
-            size.split('\n').next().unwrap()
+            size[3..].split('\n').next().unwrap()
         );
         // Basic computers have no colours; errors are output all the same.
         assert_eq!(
@@ -356,17 +356,17 @@ async fn errors_of_programs_are_output() {
         let (mut bridge, _computer) = linked(|_| {}, version).await;
         let broken = bridge.lua(1, "shell.run('/broken.lua')").await;
         assert!(
-            broken.contains("broken.lua:2: attempt to index") && broken.ends_with("\nfalse"),
+            broken.contains("broken.lua:2: attempt to index") && broken.ends_with("\n=> false"),
             "{version}: {broken}"
         );
         let no_lua = bridge.lua(1, "shell.run('/no-lua.lua')").await;
         assert!(
-            no_lua.contains("no-lua.lua:1:") && no_lua.ends_with("\nfalse"),
+            no_lua.contains("no-lua.lua:1:") && no_lua.ends_with("\n=> false"),
             "{version}: {no_lua}"
         );
         assert_eq!(
             bridge.lua(1, "shell.run('nothing-of-this-name')").await,
-            "No such program\nfalse"
+            "No such program\n=> false"
         );
         bridge.leave().await;
     }
@@ -417,7 +417,7 @@ async fn nothing_is_replaced_while_the_players_own_code_runs() {
         bridge.call("exec-lua", call).await;
         assert_eq!(
             bridge.lua(1, "fs.find('/swapped*')").await,
-            "{}",
+            "=> {}",
             "{version}"
         );
         bridge.leave().await;
@@ -463,7 +463,7 @@ async fn jobs_side_by_side_have_each_their_own() {
                 "local f = fs.open('/out.txt', 'r') local t = f.readAll() f.close() return t"
             )
             .await,
-        "\"to the file\""
+        "=> \"to the file\""
     );
     bridge.leave().await;
 }
@@ -484,7 +484,7 @@ async fn a_tab_that_a_job_opens_is_the_players() {
         bridge
             .lua(1, "local id = shell.openTab('/tab.lua') return id")
             .await,
-        "2"
+        "=> 2"
     );
     bridge
         .lua(1, "multishell.setFocus(2) os.queueEvent('go_on')")
@@ -534,8 +534,8 @@ async fn an_agent_that_knows_no_where_is_said_to_be_older() {
         assert!(!answer.contains("older"), "{answer}");
         // It would pass on what the chunk itself prints, and nothing else: no word that nothing was printed.
         assert!(answer.contains("What it ran may have printed"), "{answer}");
-        let call = json!({"computerId": 6, "code": "print(1)", "where": "screen"});
-        assert_eq!(bridge.call("exec-lua", call).await.text, "1\n");
+        let call = json!({"computerId": 6, "code": "print('a')", "where": "screen"});
+        assert_eq!(bridge.call("exec-lua", call).await.text, "a\n");
     }
     drop(current);
     guest.leave().await;

@@ -44,7 +44,7 @@ async fn nothing_that_reaches_outside_of_lua_is_there() {
     ] {
         assert_eq!(
             script(&mut bridge, &format!("return type({name})")).await,
-            "nil",
+            "=> nil",
             "{name}"
         );
     }
@@ -53,13 +53,13 @@ async fn nothing_that_reaches_outside_of_lua_is_there() {
                    table.sort(names) return table.concat(names, ' ')";
     assert_eq!(
         script(&mut bridge, globals).await,
-        "_G _VERSION assert bit32 computers coroutine error getmetatable ipairs json load loadstring log math next os \
+        "=> _G _VERSION assert bit32 computers coroutine error getmetatable ipairs json load loadstring log math next os \
          pairs pcall print progress rawequal rawget rawlen rawset require select setmetatable string table tonumber \
          tostring type unpack write xpcall"
     );
     assert_eq!(
         script(&mut bridge, "return getmetatable(_G), _ENV == _G").await,
-        "nil\ntrue"
+        "=> nil\n=> true"
     );
     bridge.leave().await;
 }
@@ -81,10 +81,10 @@ async fn compiled_lua_is_not_loaded() {
     );
     assert_eq!(
         script(&mut bridge, "return load('return 1 + ...')(2)").await,
-        "3"
+        "=> 3"
     );
     let environment = "return load('return x', 'x', 't', { x = 7 })(), load('return x')()";
-    assert_eq!(script(&mut bridge, environment).await, "7\nnil");
+    assert_eq!(script(&mut bridge, environment).await, "=> 7\n=> nil");
     bridge.leave().await;
 }
 
@@ -94,13 +94,13 @@ async fn what_one_call_changes_no_other_sees() {
     let change = "getmetatable('').__index = function() return 'changed' end string.rep = nil table.insert = nil \
                   _G.leaked = true xpcall = nil pcall = nil error = nil tostring = nil return ('x').y";
     for _ in 0..4 {
-        assert_eq!(script(&mut bridge, change).await, "changed");
+        assert_eq!(script(&mut bridge, change).await, "=> changed");
     }
     for _ in 0..4 {
         let look = "return ('x').y, ('ab'):rep(2), type(table.insert), leaked, type(tostring)";
         assert_eq!(
             script(&mut bridge, look).await,
-            "nil\nabab\nfunction\nnil\nfunction"
+            "=> nil\n=> abab\n=> function\n=> nil\n=> function"
         );
     }
     bridge.leave().await;
@@ -142,7 +142,7 @@ async fn memory_without_end_is_an_error() {
             "{code}: {text}"
         );
     }
-    assert_eq!(script(&mut bridge, "return 1").await, "1");
+    assert_eq!(script(&mut bridge, "return 1").await, "=> 1");
     bridge.leave().await;
 }
 
@@ -195,9 +195,9 @@ async fn a_finalizer_that_never_ends_costs_nobody_an_answer() {
         let code = format!(
             "keep = setmetatable({{}}, {{ __gc = function() {finalizer} end }}) return 'done'"
         );
-        assert_eq!(script(&mut bridge, &code).await, "done", "{finalizer}");
+        assert_eq!(script(&mut bridge, &code).await, "=> done", "{finalizer}");
     }
-    assert_eq!(script(&mut bridge, "return 1").await, "1");
+    assert_eq!(script(&mut bridge, "return 1").await, "=> 1");
     bridge.leave().await;
 }
 
@@ -271,9 +271,9 @@ async fn output_without_end_is_cut_or_refused() {
     let escaped = script_error(&mut bridge, "return ('\\1'):rep(3e6)").await;
     assert!(escaped.contains("8388608 bytes as JSON"), "{escaped}");
     let logged = "for i = 1, 1e4 do log(('x'):rep(1e4)) end return 'end'";
-    assert_eq!(script(&mut bridge, logged).await, "end");
+    assert_eq!(script(&mut bridge, logged).await, "=> end");
     let progress = "for i = 1, 1e4 do progress('step', i, 1e4) end return 'end'";
-    assert_eq!(script(&mut bridge, progress).await, "end");
+    assert_eq!(script(&mut bridge, progress).await, "=> end");
     bridge.leave().await;
 }
 

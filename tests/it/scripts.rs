@@ -75,7 +75,7 @@ async fn computers_that_answer_are_heard_whoever_is_mute() {
     // The script's own time is shorter than what each computer has by default.
     let answer = run(&mut bridge, 6_000, ASK_ALL).await;
     assert!(
-        !answer.is_error && answer.text.starts_with("198\n2\ntimeout"),
+        !answer.is_error && answer.text.starts_with("=> 198\n=> 2\n=> timeout"),
         "{}",
         answer.text
     );
@@ -97,7 +97,7 @@ async fn all_computers_are_asked_at_once() {
     let answer = run(&mut bridge, 20_000, &code).await;
     let took = start.elapsed();
     assert!(
-        !answer.is_error && answer.text.starts_with("0\n200\ntimeout"),
+        !answer.is_error && answer.text.starts_with("=> 0\n=> 200\n=> timeout"),
         "{}",
         answer.text
     );
@@ -135,7 +135,7 @@ async fn one_that_restarts_and_one_that_says_much_take_nothing_from_the_others()
     let answer = run(&mut bridge, 30_000, code).await;
     let text = answer.text;
     assert!(
-        !answer.is_error && text.starts_with("19\n1000000\nlink-lost error"),
+        !answer.is_error && text.starts_with("=> 19\n=> 1000000\n=> link-lost error"),
         "{text}"
     );
     serving.iter().for_each(JoinHandle::abort);

@@ -91,7 +91,7 @@ async fn lines_on_standard_input_unload_and_load_computers_and_restart_the_serve
     // What is asked while the bridge still sees the old link is for the program that is gone.
     let call = json!({"computerId": 13, "code": "1 + 1"});
     soon("the computer is back", async {
-        while bridge.call("exec-lua", call.clone()).await.text != "2" {}
+        while bridge.call("exec-lua", call.clone()).await.text != "=> 2" {}
     })
     .await;
     bridge.linked(12).await;

@@ -821,7 +821,7 @@ async fn a_script_drives_many_computers_in_one_call() {
         text.contains("false\tprinted\n\truntime error on computer 4"),
         "{text}"
     );
-    assert_eq!(lines.last(), Some(&"4"), "{text}");
+    assert_eq!(lines.last(), Some(&"=> 4"), "{text}");
 
     for (code, said) in [
         ("computers.exec(9, '1')", "Computer 9 is not linked."),
@@ -976,7 +976,7 @@ async fn a_computers_handler_runs_on_an_agent_of_version_1_as_one_chunk() {
         "{refused}"
     );
     let sum = json!({"code": "return computers.exec(7, 'return ...', { arguments = { 'ö', 2 } })"});
-    assert_eq!(ok(&mut bridge, "run-script", sum).await, "ö\n2");
+    assert_eq!(ok(&mut bridge, "run-script", sum).await, "=> ö\n=> 2");
     serving.abort();
     bridge.leave().await;
 }

@@ -130,7 +130,7 @@ async fn a_request_that_comes_after_its_answer_does_not_run_any_more() {
         })
         .await;
         // Whatever came before this one has been seen by then.
-        assert_eq!(bridge.lua(1, "return 'later'").await, "\"later\"");
+        assert_eq!(bridge.lua(1, "return 'later'").await, "=> \"later\"");
         assert_eq!(runs(&computer), 0);
         bridge.leave().await;
     }
@@ -158,7 +158,7 @@ async fn a_world_that_stands_still_runs_nothing_later_either() {
         .await;
     assert!(answer.is_error, "{}", answer.text);
     assert!(!bridge.answer(busy).await.is_error);
-    assert_eq!(bridge.lua(1, "return 'later'").await, "\"later\"");
+    assert_eq!(bridge.lua(1, "return 'later'").await, "=> \"later\"");
     assert_eq!(runs(&computer), 0, "{}", answer.text);
     bridge.leave().await;
 }
@@ -257,7 +257,7 @@ async fn a_call_that_was_made_while_a_computer_restarts_runs_on_it_once_it_is_ba
     bridge
         .computer(1, |computer| computer["linked"] == false)
         .await;
-    assert_eq!(bridge.lua(1, COUNTING).await, "\"ran\"");
+    assert_eq!(bridge.lua(1, COUNTING).await, "=> \"ran\"");
     assert_eq!(runs(&computer), 1);
     bridge.leave().await;
 }

@@ -8,12 +8,13 @@ use serde_json::{Value, json};
 use thiserror::Error;
 
 use super::typed::Native;
+use crate::base::text::is_json_but_no_object;
 use crate::tools::{
     Context, TooDeep,
     content::{shown, tool_result},
     host::{Code, Ended, HostHandler, NotWell, Rights},
     legible,
-    outcome::end_line,
+    outcome::{push_value, unmistakable},
     text,
 };
 
@@ -35,7 +36,8 @@ pub enum ScriptError {
     #[error(transparent)]
     TooDeep(#[from] TooDeep),
     #[error(
-        "{why}{}{}",
+        "{}{}{}",
+        thrown(&.why.to_string()),
         section("Output before the error", .printed),
         section("What came back from computers", .came_back)
     )]
@@ -44,6 +46,14 @@ pub enum ScriptError {
         printed: String,
         came_back: String,
     },
+}
+
+/// What went wrong, so that it is no bare value (see [`outcome`](crate::tools::outcome)): a script throws whatever it likes.
+fn thrown(why: &str) -> String {
+    if is_json_but_no_object(why) {
+        return format!("The script threw {why}");
+    }
+    why.to_owned()
 }
 
 /// A part of what is known of a script that failed; nothing if there is nothing in it.
@@ -96,7 +106,7 @@ impl Native for RunScript {
                 let result = if values.len() == 1 && values[0].get("content").is_some() {
                     tool_result(values, false)
                 } else {
-                    text(all(&legible::text(&printed), &values))
+                    text(unmistakable(all(&legible::text(&printed), &values)))
                 };
                 Ok(legible::noted(result, holds_bytes))
             }
@@ -108,10 +118,9 @@ impl Native for RunScript {
 fn all(printed: &str, values: &[Value]) -> String {
     let mut all = printed.to_owned();
     for value in values {
-        end_line(&mut all);
         match value {
-            Value::Null => all.push_str("nil"),
-            value => all.push_str(&shown(value)),
+            Value::Null => push_value(&mut all, "nil"),
+            value => push_value(&mut all, &shown(value)),
         }
     }
     all

@@ -315,7 +315,7 @@ async fn a_bridge_killed_at_any_step_ran_what_it_asked_at_most_once() {
             {}
         })
         .await;
-        assert_eq!(second.lua(7, "1+1").await, "2", "{moment}");
+        assert_eq!(second.lua(7, "1+1").await, "=> 2", "{moment}");
         let ran = marks(&computer).get("m").copied().unwrap_or_default();
         assert!(ran <= 1, "{moment}: it ran {ran} times");
         second.leave().await;
@@ -413,7 +413,7 @@ async fn a_bridge_that_is_killed_leaves_its_jobs_to_the_next_one() {
         "{}",
         stopped.text
     );
-    assert_eq!(second.lua(7, "1+1").await, "2");
+    assert_eq!(second.lua(7, "1+1").await, "=> 2");
     assert_eq!(
         marks(&computer),
         HashMap::from([("long".into(), 1), ("short".into(), 1)])
@@ -437,7 +437,7 @@ async fn a_hello_that_the_game_loses_is_said_again() {
     .await;
     let _computer = computer(7, proxy.address);
     bridge.linked(7).await;
-    assert_eq!(bridge.lua(7, "1+1").await, "2");
+    assert_eq!(bridge.lua(7, "1+1").await, "=> 2");
     bridge.leave().await;
 }
 
@@ -483,7 +483,7 @@ async fn no_request_runs_on_a_later_boot() {
         );
         // The next program does what it is asked, and only that.
         bridge.linked(id).await;
-        assert_eq!(bridge.lua(id, "1+1").await, "2");
+        assert_eq!(bridge.lua(id, "1+1").await, "=> 2");
         assert!(
             marks(&computer).values().all(|count| *count == 1),
             "{kind}: {:?}",

@@ -77,7 +77,7 @@ pub fn counted_tool() -> String {
 
 /// What counted code that returns prints, and the value it returns, as `exec-lua` shows it.
 pub fn well_ended(key: &str) -> String {
-    format!("said {key}\n\"{key}\"")
+    format!("said {key}\n=> \"{key}\"")
 }
 
 /// Collects what the computers noted.
