@@ -29,7 +29,7 @@ async fn a_pause_holds_in_all_bridges_at_once_and_for_those_that_start_later() {
     let agent = Computer::link(user.port.address(), 12, Some("base")).await;
     let agent = agent.serve(version_1_agent(12, "base"));
     over_http.linked(12).await;
-    assert_eq!(guest.lua(12, "return 1 + 1").await, "2");
+    assert_eq!(guest.lua(12, "return 1 + 1").await, "=> 2");
 
     let said = user
         .enters(&["pause", "--reason", "looking at the base"])
@@ -68,9 +68,9 @@ async fn a_pause_holds_in_all_bridges_at_once_and_for_those_that_start_later() {
 
     let said = user.enters(&["resume"]).await.well();
     assert!(said.contains("lifted"), "{said}");
-    assert_eq!(over_http.lua(12, "return 2 + 2").await, "4");
+    assert_eq!(over_http.lua(12, "return 2 + 2").await, "=> 4");
     for bridge in [&mut own, &mut guest, &mut late] {
-        assert_eq!(bridge.lua(12, "return 2 + 2").await, "4");
+        assert_eq!(bridge.lua(12, "return 2 + 2").await, "=> 4");
         let computers = bridge.call("list-computers", json!({})).await;
         assert!(!computers.text.contains("paused"), "{}", computers.text);
     }
