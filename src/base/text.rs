@@ -2,27 +2,56 @@
 
 use std::{borrow::Cow, time::SystemTime};
 
+use icu_properties::{
+    CodePointMapData, CodePointSetData,
+    props::{DefaultIgnorableCodePoint, Emoji, GeneralCategory},
+};
 use serde::de::IgnoredAny;
 
-/// `text` on one line: what would end the line, move the cursor or turn the direction of writing is escaped, so that
-/// nothing a computer sends can look like a line of ours.
+/// `text` on one line, with nothing in it that can't be seen: what would end the line, move the cursor, turn the
+/// direction of writing, or be there for programs only is escaped. So nothing a computer sends can look like a line of
+/// ours, or tell a model what no person reads.
 pub fn one_line(text: &str) -> Cow<'_, str> {
-    let unsafe_in_a_line = |c: char| {
-        c.is_control()
-            || matches!(c, '\u{61C}' | '\u{200E}' | '\u{200F}' | '\u{2028}'..='\u{202E}' | '\u{2066}'..='\u{2069}')
-    };
-    if !text.contains(unsafe_in_a_line) {
+    if text
+        .bytes()
+        .all(|byte| byte.is_ascii() && !byte.is_ascii_control())
+    {
         return Cow::Borrowed(text);
     }
     let mut line = String::with_capacity(text.len() + 8);
+    let mut before = None;
     for c in text.chars() {
-        if unsafe_in_a_line(c) {
-            line.extend(c.escape_default());
-        } else {
+        if is_plain(c) || before.is_some_and(|before| chooses_look(before, c)) {
             line.push(c);
+        } else {
+            line.extend(c.escape_default());
         }
+        before = Some(c);
     }
     Cow::Owned(line)
+}
+
+/// Whether a character shows itself, and leaves those around it where they are.
+fn is_plain(c: char) -> bool {
+    if c.is_ascii() {
+        return !c.is_ascii_control();
+    }
+    let moves = matches!(
+        CodePointMapData::<GeneralCategory>::new().get(c),
+        GeneralCategory::Control
+            | GeneralCategory::Format
+            | GeneralCategory::LineSeparator
+            | GeneralCategory::ParagraphSeparator
+    );
+    // Tags, fillers and variation selectors, also those that Unicode has only set room aside for.
+    !moves && !CodePointSetData::new::<DefaultIgnorableCodePoint>().contains(c)
+}
+
+/// Whether `c` only says how the emoji before it is drawn, as in most texts that have one.
+fn chooses_look(before: char, c: char) -> bool {
+    matches!(c, '\u{FE0E}' | '\u{FE0F}')
+        && !before.is_ascii()
+        && CodePointSetData::new::<Emoji>().contains(before)
 }
 
 /// Whether all of a text is JSON, but no object: `2`, `true`, `"x"`, `[1]`.
@@ -104,6 +133,43 @@ mod tests {
             "\"a\nb\"",
         ] {
             assert!(!is_json_but_no_object(other), "{other}");
+        }
+    }
+
+    #[test]
+    fn what_nobody_can_see_in_a_label_is_shown_escaped() {
+        for (label, shown) in [
+            // Tags, which spell a text of ASCII for models only.
+            (
+                "a\u{E0001}\u{E0068}\u{E007F}b",
+                "a\\u{e0001}\\u{e0068}\\u{e007f}b",
+            ),
+            (
+                "zero\u{200B}width\u{200D}\u{2060}\u{FEFF}",
+                "zero\\u{200b}width\\u{200d}\\u{2060}\\u{feff}",
+            ),
+            (
+                "\u{202E}nus\u{2066}\u{61C}\u{200F}",
+                "\\u{202e}nus\\u{2066}\\u{61c}\\u{200f}",
+            ),
+            (
+                "\u{AD}\u{34F}\u{3164}\u{115F}\u{180E}",
+                "\\u{ad}\\u{34f}\\u{3164}\\u{115f}\\u{180e}",
+            ),
+            // Selectors of variants, by which any bytes can be hidden.
+            ("x\u{FE0F}\u{E0101}", "x\\u{fe0f}\\u{e0101}"),
+            ("\u{E0FFF}\u{FFF9}", "\\u{e0fff}\\u{fff9}"),
+        ] {
+            assert_eq!(one_line(label), shown);
+        }
+        for seen in [
+            "日本語 ñ é €",
+            "e\u{301}",
+            "⚙\u{FE0F} set",
+            "\u{10FE80}\u{E000}",
+            "بيت",
+        ] {
+            assert_eq!(one_line(seen), seen);
         }
     }
 
