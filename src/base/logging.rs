@@ -1,10 +1,15 @@
-//! The log: a file that rolls daily in the state folder. Standard output carries JSON-RPC and nothing else.
+//! The log: files in the state folder, a new one each day. Standard output carries JSON-RPC and nothing else.
 
 use std::path::{Path, PathBuf};
 
 use thiserror::Error;
-use tracing_appender::rolling::{RollingFileAppender, Rotation};
 use tracing_subscriber::{filter::Targets, layer::SubscriberExt, util::SubscriberInitExt};
+
+use super::{
+    log_files::{self, Bounds, LogFiles},
+    log_flood::Lines,
+    private,
+};
 
 /// The environment variable that sets what is logged, such as `debug` or `warn,mcp_bridge=trace`.
 pub const FILTER_VARIABLE: &str = "MCP_BRIDGE_LOG";
@@ -12,11 +17,12 @@ pub const FILTER_VARIABLE: &str = "MCP_BRIDGE_LOG";
 /// What is logged by default. rmcp logs whole requests, a user's code among them, below `warn`.
 const DEFAULT_FILTER: &str = "warn,mcp_bridge=info";
 
-/// How many daily files are kept.
-const KEPT_FILES: usize = 7;
-
-const FILE_PREFIX: &str = "mcp-bridge";
-const FILE_SUFFIX: &str = "log";
+/// How much is kept: a week, but no more than 64 MiB.
+const BOUNDS: Bounds = Bounds {
+    file: 8 * 1024 * 1024,
+    total: 64 * 1024 * 1024,
+    days: 7,
+};
 
 /// Why there is no log.
 #[derive(Debug, Error)]
@@ -49,11 +55,17 @@ pub fn folder(state: &Path) -> PathBuf {
 
 /// Starts logging to a file for the whole process, panics included.
 ///
-/// Several bridges share a day's file: each line is one append.
+/// Several bridges share a file: each line is one append. Of each kind of line so many are written at once, but for
+/// those of `bounded` targets, which see to it themselves. Rights that others have to the folder or to the log are taken
+/// from them.
 ///
 /// # Errors
 /// The filter is wrong, or the folder can't be written.
-pub fn start(state: &Path, filter: Option<&str>) -> Result<(), LogError> {
+pub fn start(
+    state: &Path,
+    filter: Option<&str>,
+    bounded: &'static [&'static str],
+) -> Result<(), LogError> {
     let filter = filter
         .filter(|text| !text.is_empty())
         .unwrap_or(DEFAULT_FILTER);
@@ -66,21 +78,26 @@ pub fn start(state: &Path, filter: Option<&str>) -> Result<(), LogError> {
         folder: folder.clone(),
         reason,
     };
-    std::fs::create_dir_all(&folder).map_err(|error| failed(error.to_string()))?;
-    let file = RollingFileAppender::builder()
-        .rotation(Rotation::DAILY)
-        .filename_prefix(FILE_PREFIX)
-        .filename_suffix(FILE_SUFFIX)
-        .max_log_files(KEPT_FILES)
-        .build(&folder)
-        .map_err(|error| failed(error.to_string()))?;
+    private::make_folder(&folder).map_err(|error| failed(error.to_string()))?;
+    let ours = [state.to_owned(), folder.clone()];
+    let closed: Vec<_> = ours
+        .into_iter()
+        .chain(log_files::all(&folder))
+        .filter_map(|path| private::close(&path))
+        .collect();
+    let files = LogFiles::open(&folder, BOUNDS).map_err(|error| failed(error.to_string()))?;
     let lines = tracing_subscriber::fmt::layer()
         .with_ansi(false)
-        .with_writer(file);
+        .event_format(Lines::new(bounded))
+        .with_writer(files);
     tracing_subscriber::registry()
         .with(targets)
         .with(lines)
         .init();
+
+    for what in closed {
+        tracing::warn!("{what}");
+    }
 
     let print_panic = std::panic::take_hook();
     std::panic::set_hook(Box::new(move |panic| {
@@ -90,21 +107,14 @@ pub fn start(state: &Path, filter: Option<&str>) -> Result<(), LogError> {
     Ok(())
 }
 
+/// The log files of the state folder, the oldest first.
+pub fn files(state: &Path) -> Vec<PathBuf> {
+    log_files::all(&folder(state))
+}
+
 /// The newest log file of the state folder, if there is one.
 pub fn newest_file(state: &Path) -> Option<PathBuf> {
-    let entries = std::fs::read_dir(folder(state)).ok()?;
-    entries
-        .filter_map(Result::ok)
-        .map(|entry| entry.path())
-        .filter(|path| {
-            let name = path
-                .file_name()
-                .and_then(|name| name.to_str())
-                .unwrap_or_default();
-            name.starts_with(FILE_PREFIX) && name.ends_with(FILE_SUFFIX)
-        })
-        // The date in the name sorts as text.
-        .max()
+    files(state).pop()
 }
 
 #[cfg(test)]
@@ -112,7 +122,7 @@ mod tests {
     use super::*;
 
     #[test]
-    fn the_newest_log_is_found_by_the_date_in_its_name() {
+    fn the_newest_log_is_found_by_the_date_and_the_number_in_its_name() {
         let state = tempfile::tempdir().unwrap();
         assert_eq!(newest_file(state.path()), None);
         let folder = folder(state.path());
@@ -120,20 +130,22 @@ mod tests {
         for name in [
             "mcp-bridge.2026-01-02.log",
             "mcp-bridge.2026-01-10.log",
+            "mcp-bridge.2026-01-10.9.log",
+            "mcp-bridge.2026-01-10.10.log",
             "other.2027-01-01.log",
         ] {
             std::fs::write(folder.join(name), "").unwrap();
         }
         assert_eq!(
             newest_file(state.path()),
-            Some(folder.join("mcp-bridge.2026-01-10.log"))
+            Some(folder.join("mcp-bridge.2026-01-10.10.log"))
         );
     }
 
     #[test]
     fn a_wrong_filter_names_the_variable() {
         let state = tempfile::tempdir().unwrap();
-        let error = start(state.path(), Some("mcp_bridge=loud"))
+        let error = start(state.path(), Some("mcp_bridge=loud"), &[])
             .unwrap_err()
             .to_string();
         assert!(

@@ -1,13 +1,21 @@
 //! Files of our own in the state folder: written whole or not at all, and readable by their user only.
 
 use std::{
-    fs::{self, File, TryLockError},
+    fs::{File, TryLockError},
     io,
     path::Path,
 };
 
 use serde::{Serialize, de::DeserializeOwned};
 use sha2::{Digest, Sha256};
+
+use super::{
+    files::{self, FileError},
+    private,
+};
+
+/// The largest file that is read, in bytes: what we write has a few hundred thousand at most.
+const MOST: u64 = 64 * 1024 * 1024;
 
 /// The SHA-256 of these bytes, in 64 hexadecimal digits.
 pub fn hash(bytes: &[u8]) -> String {
@@ -23,7 +31,7 @@ pub fn hash(bytes: &[u8]) -> String {
 /// The folder can't be made or written.
 pub fn write(path: &Path, value: &impl Serialize) -> io::Result<()> {
     let folder = path.parent().unwrap_or(Path::new("."));
-    make_private(folder)?;
+    private::make_folder(folder)?;
     // Such a file is readable by its user only, on Unix by its mode, on Windows by its folder.
     let mut file = tempfile::Builder::new()
         .prefix(".new-")
@@ -35,11 +43,21 @@ pub fn write(path: &Path, value: &impl Serialize) -> io::Result<()> {
 
 /// What is in the file, if it is there and of that form.
 pub fn read<T: DeserializeOwned>(path: &Path) -> Option<T> {
-    let text = fs::read(path).ok()?;
+    let unusable = |error: &dyn std::fmt::Display| {
+        tracing::warn!(file = %path.display(), %error, "a file in the state folder can't be used");
+    };
+    let text = match files::read(path, MOST) {
+        Ok(text) => text,
+        Err(FileError::Unreadable(_)) => return None,
+        Err(error) => {
+            unusable(&error);
+            return None;
+        }
+    };
     match serde_json::from_slice(&text) {
         Ok(value) => Some(value),
         Err(error) => {
-            tracing::warn!(file = %path.display(), %error, "a file in the state folder is not as it was written");
+            unusable(&format_args!("it is not as it was written: {error}"));
             None
         }
     }
@@ -51,12 +69,10 @@ pub fn read<T: DeserializeOwned>(path: &Path) -> Option<T> {
 /// # Errors
 /// The file can't be made, or where it is files can't be locked.
 pub fn try_lock(path: &Path) -> io::Result<Option<File>> {
-    make_private(path.parent().unwrap_or(Path::new(".")))?;
-    let file = File::options()
-        .write(true)
-        .create(true)
-        .truncate(false)
-        .open(path)?;
+    private::make_folder(path.parent().unwrap_or(Path::new(".")))?;
+    let mut options = private::file_options();
+    options.write(true).create(true).truncate(false);
+    let (file, _) = files::open_with(&mut options, path)?;
     match file.try_lock() {
         Ok(()) => Ok(Some(file)),
         Err(TryLockError::WouldBlock) => Ok(None),
@@ -66,26 +82,14 @@ pub fn try_lock(path: &Path) -> io::Result<Option<File>> {
 
 /// Whether a process holds the lock of this file.
 pub fn is_locked(path: &Path) -> bool {
-    let file = File::open(path);
-    file.is_ok_and(|file| matches!(file.try_lock_shared(), Err(TryLockError::WouldBlock)))
-}
-
-#[cfg(unix)]
-fn make_private(folder: &Path) -> io::Result<()> {
-    use std::os::unix::fs::DirBuilderExt;
-    fs::DirBuilder::new()
-        .recursive(true)
-        .mode(0o700)
-        .create(folder)
-}
-
-#[cfg(not(unix))]
-fn make_private(folder: &Path) -> io::Result<()> {
-    fs::create_dir_all(folder)
+    files::open(path)
+        .is_ok_and(|(file, _)| matches!(file.try_lock_shared(), Err(TryLockError::WouldBlock)))
 }
 
 #[cfg(test)]
 mod tests {
+    use std::fs;
+
     use super::*;
 
     #[test]

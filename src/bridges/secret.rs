@@ -1,8 +1,8 @@
 //! The secret that a user's bridges share, and the proofs of knowing it. The secret itself never crosses the wire.
 
 use std::{
-    fs::{File, OpenOptions},
-    io::{self, Read, Write},
+    fs::File,
+    io::{self, Write},
     path::{Path, PathBuf},
     time::Duration,
 };
@@ -12,11 +12,19 @@ use hmac::{Hmac, KeyInit, Mac};
 use sha2::Sha256;
 use thiserror::Error;
 
+use crate::base::{
+    files::{self, FileError},
+    private,
+};
+
 /// The secret's length, and that of a nonce, in bytes.
 const LENGTH: usize = 32;
 
 /// The name of its file in the state folder.
 const FILE: &str = "bridges.secret";
+
+/// What is larger, in bytes, is no secret: one is 44 characters long.
+const LARGEST_FILE: u64 = 1_024;
 
 /// How often, and how far apart, a file is read again that another bridge has just begun to write.
 const READS: u32 = 20;
@@ -84,9 +92,12 @@ impl Secret {
                 let mut bytes = [0; LENGTH];
                 getrandom::fill(&mut bytes).map_err(|error| failed(io::Error::other(error)))?;
                 let text = format!("{}\n", BASE64.encode(bytes));
-                new.write_all(text.as_bytes())
-                    .and_then(|()| new.sync_all())
-                    .map_err(failed)?;
+                let written = new.write_all(text.as_bytes()).and_then(|()| new.sync_all());
+                if let Err(error) = written {
+                    // On a disk that is full: what would be left keeps the next bridge from making it.
+                    let _ = std::fs::remove_file(&file);
+                    return Err(failed(error));
+                }
                 Ok(Self(bytes))
             }
             Err(error) if error.kind() == io::ErrorKind::AlreadyExists => {
@@ -103,10 +114,13 @@ impl Secret {
         }
     }
 
+    /// None if the file holds no secret, perhaps not yet.
     fn read(file: &Path) -> io::Result<Option<Self>> {
-        let mut text = String::new();
-        // A secret is 44 characters long; whatever else stands there need not fit into memory.
-        File::open(file)?.take(1_024).read_to_string(&mut text)?;
+        let text = match files::read_text(file, LARGEST_FILE) {
+            Ok(text) => text,
+            Err(FileError::TooLarge(_) | FileError::NoText) => return Ok(None),
+            Err(error) => return Err(error.into()),
+        };
         let bytes = BASE64.decode(text.trim_end()).unwrap_or_default();
         Ok(bytes.try_into().ok().map(Self))
     }
@@ -160,13 +174,12 @@ pub fn nonce() -> io::Result<String> {
 /// profile, keeps others out.
 fn create_private(file: &Path) -> io::Result<File> {
     if let Some(folder) = file.parent() {
-        std::fs::create_dir_all(folder)?;
+        private::make_folder(folder)?;
     }
-    let mut options = OpenOptions::new();
-    options.write(true).create_new(true);
-    #[cfg(unix)]
-    std::os::unix::fs::OpenOptionsExt::mode(&mut options, 0o600);
-    options.open(file)
+    private::file_options()
+        .write(true)
+        .create_new(true)
+        .open(file)
 }
 
 #[cfg(test)]
@@ -216,6 +229,20 @@ mod tests {
         let error = Secret::load(state.path()).unwrap_err().to_string();
         assert!(
             error.contains(FILE) && error.contains("Delete it"),
+            "{error}"
+        );
+    }
+
+    #[cfg(unix)]
+    #[test]
+    fn what_is_no_file_is_named_and_not_waited_for() {
+        let state = tempfile::tempdir().unwrap();
+        let file = state.path().join(FILE);
+        let made = std::process::Command::new("mkfifo").arg(&file).status();
+        assert!(made.unwrap().success());
+        let error = Secret::load(state.path()).unwrap_err().to_string();
+        assert!(
+            error.ends_with("bridges.secret can't be used: it is a named pipe, not a file"),
             "{error}"
         );
     }

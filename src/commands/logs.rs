@@ -1,16 +1,18 @@
 //! `mcp-bridge logs`: where the log is, and its last lines.
 
 use std::{
-    fs::File,
     io::{self, Read, Seek, SeekFrom},
-    path::Path,
+    path::{Path, PathBuf},
     process::ExitCode,
 };
 
 use clap::Args;
 
 use super::console;
-use crate::{base::logging, settings::Folders};
+use crate::{
+    base::{files, logging},
+    settings::Folders,
+};
 
 /// How much of the end of the file is read to find its last lines, in bytes.
 const TAIL: u64 = 256 * 1024;
@@ -25,7 +27,8 @@ pub struct Logs {
 
 impl Logs {
     pub fn run(self, folders: &Folders) -> ExitCode {
-        let Some(file) = logging::newest_file(&folders.state) else {
+        let files = logging::files(&folders.state);
+        let Some(file) = files.last() else {
             console::say(&format!(
                 "There is no log yet; it will be in {}",
                 logging::folder(&folders.state).display()
@@ -33,7 +36,7 @@ impl Logs {
             return ExitCode::SUCCESS;
         };
         console::say(&file.display().to_string());
-        match tail(&file, self.lines) {
+        match tail_of(&files, self.lines) {
             Ok(tail) => {
                 console::say(&tail);
                 ExitCode::SUCCESS
@@ -46,9 +49,27 @@ impl Logs {
     }
 }
 
+/// The last lines of all files, of which the last is the newest: one may have begun a moment ago.
+fn tail_of(files: &[PathBuf], lines: usize) -> io::Result<String> {
+    let mut found = String::new();
+    for file in files.iter().rev() {
+        let missing = lines.saturating_sub(found.lines().count());
+        if missing == 0 {
+            break;
+        }
+        let older = tail(file, missing)?;
+        found = if older.is_empty() || found.is_empty() {
+            older + &found
+        } else {
+            format!("{older}\n{found}")
+        };
+    }
+    Ok(found)
+}
+
 fn tail(path: &Path, lines: usize) -> io::Result<String> {
-    let mut file = File::open(path)?;
-    let length = file.metadata()?.len();
+    let (mut file, facts) = files::open(path)?;
+    let length = facts.len();
     file.seek(SeekFrom::Start(length.saturating_sub(TAIL)))?;
     let mut bytes = Vec::new();
     file.take(TAIL).read_to_end(&mut bytes)?;
@@ -68,5 +89,11 @@ mod tests {
         std::fs::write(&file, "one\ntwo\nthree\n").unwrap();
         assert_eq!(tail(&file, 2).unwrap(), "two\nthree");
         assert_eq!(tail(&file, 9).unwrap(), "one\ntwo\nthree");
+        let newer = folder.path().join("newer");
+        std::fs::write(&newer, "four\n").unwrap();
+        let files = [file, newer];
+        assert_eq!(tail_of(&files, 1).unwrap(), "four");
+        assert_eq!(tail_of(&files, 3).unwrap(), "two\nthree\nfour");
+        assert_eq!(tail_of(&files, 9).unwrap(), "one\ntwo\nthree\nfour");
     }
 }

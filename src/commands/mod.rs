@@ -52,6 +52,7 @@ MCP_BRIDGE_LOG sets what is logged (such as debug); MCP_BRIDGE_CONFIG_DIR and MC
 impl CommandLine {
     /// Does what it says, and tells how the process is to end.
     pub fn run(self) -> ExitCode {
+        signals::outlive_file_limit();
         let folders = Folders::from_environment(startup::variable);
         match self.command {
             None => self.without.run(&folders),

@@ -2,6 +2,24 @@
 
 use std::io;
 
+/// Lets a write beyond the limit on a file's size (`ulimit -f`) fail as one on a full disk does. Otherwise the system ends
+/// the process for it, whatever the file.
+#[cfg(unix)]
+pub fn outlive_file_limit() {
+    let signal = rustix::process::Signal::XFSZ.as_raw();
+    // Nobody looks at the flag: it is enough that the signal has a handler, which, unlike being ignored, is not passed on
+    // to the programs that this one starts.
+    if let Err(error) = signal_hook::flag::register(signal, std::sync::Arc::default()) {
+        super::console::note(&format!(
+            "mcp-bridge: a limit on the size of files may end it: {error}"
+        ));
+    }
+}
+
+/// Windows has no such limit.
+#[cfg(not(unix))]
+pub fn outlive_file_limit() {}
+
 /// Signals that ask this process to leave, listened to from the moment this is made.
 #[cfg(unix)]
 pub struct LeaveSignals {

@@ -12,7 +12,7 @@ use crate::{
     mcp::server::Server,
     settings::{Config, ConfigError, Flags, Folders},
     tools::{self, Source},
-    upstream::{self, Upstream},
+    upstream::{self, Upstream, tail::LOG_TARGET},
 };
 
 /// The exit code for settings that can't be used.
@@ -31,6 +31,7 @@ pub fn prepare(flags: &Flags, folders: &Folders) -> Result<Config, ExitCode> {
     match logging::start(
         &folders.state,
         variable(logging::FILTER_VARIABLE).as_deref(),
+        &[LOG_TARGET],
     ) {
         Ok(()) => {}
         Err(error @ LogError::Filter { .. }) => return Err(refuse(&error.to_string())),

@@ -4,7 +4,6 @@
 //! Where none runs, there is what is configured here, what each server offered when it last ran, and the log.
 
 use std::{
-    fs,
     path::Path,
     process::ExitCode,
     thread,
@@ -15,7 +14,7 @@ use clap::{Args, Subcommand};
 
 use super::console;
 use crate::{
-    base::logging,
+    base::{files, logging},
     settings::Folders,
     upstream::{
         manager::report::{notes, why_disabled},
@@ -29,6 +28,9 @@ use crate::{
         trust,
     },
 };
+
+/// A larger log is not read, in bytes: one that a bridge of 1.0.0 wrote may be of any size.
+const LARGEST_LOG: u64 = 256 * 1024 * 1024;
 
 /// How long a running bridge has to follow a request; it looks for some once a second.
 const TO_FOLLOW: Duration = Duration::from_secs(5);
@@ -204,22 +206,30 @@ fn managers(folders: &Folders, name: &str) -> Vec<(u32, u32)> {
 
 /// Shows the last lines that a server wrote to standard error, as logged by all bridges.
 fn logs(folders: &Folders, name: &str, lines: usize) -> ExitCode {
-    let Some(file) = logging::newest_file(&folders.state) else {
+    let files = logging::files(&folders.state);
+    let Some(newest) = files.last() else {
         console::say("There is no log yet.");
         return ExitCode::SUCCESS;
     };
-    let text = match fs::read(&file) {
-        Ok(bytes) => String::from_utf8_lossy(&bytes).into_owned(),
-        Err(error) => {
-            console::note(&format!("{} can't be read: {error}", file.display()));
-            return ExitCode::FAILURE;
+    let mut found = Vec::new();
+    for file in files.iter().rev() {
+        let text = match files::read(file, LARGEST_LOG) {
+            Ok(bytes) => String::from_utf8_lossy(&bytes).into_owned(),
+            Err(error) => {
+                console::note(&format!("{} {error}", file.display()));
+                return ExitCode::FAILURE;
+            }
+        };
+        let older = text.lines().filter_map(|line| logged(line, name));
+        found.splice(0..0, older);
+        if found.len() >= lines {
+            break;
         }
-    };
-    let found: Vec<_> = text.lines().filter_map(|line| logged(line, name)).collect();
+    }
     if found.is_empty() {
         console::say(&format!(
-            "{} holds nothing that a server `{name}` wrote to standard error.",
-            file.display()
+            "{} and those before it hold nothing that a server `{name}` wrote to standard error.",
+            newest.display()
         ));
     }
     for line in &found[found.len().saturating_sub(lines)..] {

@@ -3,9 +3,13 @@
 use std::path::PathBuf;
 
 use super::error::ConfigError;
+use crate::base::files;
 
 /// The name of the configuration file inside the configuration folder.
 const CONFIG_FILE: &str = "config.toml";
+
+/// A larger configuration file is not read, in bytes.
+const LARGEST_FILE: u64 = 1024 * 1024;
 
 /// The name of the user's folder of tools inside the configuration folder.
 const TOOLS_FOLDER: &str = "tools";
@@ -77,11 +81,11 @@ impl Folders {
         let Some(file) = self.config_file() else {
             return Ok((PathBuf::from(CONFIG_FILE), String::new()));
         };
-        match std::fs::read_to_string(&file) {
+        match files::read_text(&file, LARGEST_FILE) {
             Ok(text) => Ok((file, text)),
-            Err(error) if error.kind() == std::io::ErrorKind::NotFound => Ok((file, String::new())),
+            Err(error) if error.is_missing() => Ok((file, String::new())),
             Err(error) => Err(ConfigError::File {
-                problem: format!("can't be read: {error}"),
+                problem: format!("it {error}"),
                 file,
             }),
         }

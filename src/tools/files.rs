@@ -16,13 +16,15 @@ const MAX_DEPTH: usize = 12;
 /// More folders are not looked into.
 const MAX_FOLDERS: usize = 2000;
 
-/// All manifests at or below a folder, in order.
+/// All manifests at or below a folder, in order; also what only has the name of one, which its reader says.
 ///
 /// # Errors
 /// The folder can't be read.
 pub fn manifests(root: &Path) -> io::Result<Vec<PathBuf>> {
     let manifests = folders(root)?.into_iter().map(|folder| folder.join(FILE));
-    Ok(manifests.filter(|file| file.is_file()).collect())
+    Ok(manifests
+        .filter(|file| file.symlink_metadata().is_ok())
+        .collect())
 }
 
 /// Feeds a hasher with what differs when any file at or below a folder does.
@@ -32,9 +34,10 @@ pub fn stamp(root: &Path, hasher: &mut DefaultHasher) {
         for path in entries(&folder).unwrap_or_default() {
             // What a link leads to counts, not the link.
             if let Ok(metadata) = fs::metadata(&path)
-                && metadata.is_file()
+                && !metadata.is_dir()
             {
                 path.hash(hasher);
+                metadata.is_file().hash(hasher);
                 metadata.len().hash(hasher);
                 metadata.modified().ok().hash(hasher);
             }

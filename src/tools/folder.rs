@@ -3,7 +3,6 @@
 
 use std::{
     collections::BTreeMap,
-    fs,
     hash::{DefaultHasher, Hasher},
     io,
     path::{Path, PathBuf},
@@ -11,13 +10,13 @@ use std::{
 };
 
 use mlua::{Lua, LuaOptions, StdLib, chunk::ChunkMode};
-use thiserror::Error;
 
 use super::{
     Offer, builtin, files,
     kit::{Author, Item, Kit},
     manifest::{self, Entry, Handler, Problem},
 };
+use crate::base::files::{self as any_files, FileError};
 
 /// Larger files are not read, in bytes.
 const MAX_FILE: u64 = 1024 * 1024;
@@ -60,17 +59,6 @@ pub struct Look {
 struct Made {
     entry: Entry,
     item: Item,
-}
-
-/// Why a file is not used. The file's name stands before it.
-#[derive(Debug, Error)]
-enum FileError {
-    #[error("can't be read: {0}")]
-    Unreadable(#[from] io::Error),
-    #[error("has {0} bytes; more than {MAX_FILE} are not read")]
-    TooLarge(u64),
-    #[error("is no UTF-8 text")]
-    NoText,
 }
 
 impl Folders {
@@ -215,10 +203,7 @@ impl Folders {
         has_last: bool,
         look: &mut Look,
     ) -> Result<Option<String>, FileError> {
-        let metadata = fs::metadata(file)?;
-        if metadata.len() > MAX_FILE {
-            return Err(FileError::TooLarge(metadata.len()));
-        }
+        let (opened, metadata) = any_files::open(file)?;
         let changed = metadata.modified().ok();
         let age = changed.and_then(|changed| SystemTime::now().duration_since(changed).ok());
         if age.is_some_and(|age| age < SETTLES) {
@@ -227,7 +212,8 @@ impl Folders {
                 return Ok(None);
             }
         }
-        match String::from_utf8(fs::read(file)?) {
+        let bytes = any_files::read_opened(opened, &metadata, MAX_FILE)?;
+        match String::from_utf8(bytes) {
             Ok(text) => Ok(Some(text)),
             Err(_) => Err(FileError::NoText),
         }

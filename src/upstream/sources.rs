@@ -5,7 +5,6 @@
 
 use std::{
     collections::BTreeSet,
-    fs, io,
     path::{Path, PathBuf},
 };
 
@@ -17,7 +16,7 @@ use super::{
     entry::{Entry, Origin},
     itself,
 };
-use crate::base::store;
+use crate::base::{files, store};
 
 /// The user's own file, in the configuration folder.
 pub const USER_FILE: &str = "mcp.json";
@@ -48,7 +47,7 @@ pub struct ConfigPlace {
 pub enum Content {
     /// There is no such file.
     Missing,
-    /// There is one that can't be read, for this reason.
+    /// There is one that can't be used, and this is what is wrong with it.
     Unreadable(String),
     /// Its text.
     Text(String),
@@ -133,27 +132,9 @@ pub fn read(project: &Path, config: Option<&Path>) -> Vec<ConfigPlace> {
 }
 
 fn read_file(path: &Path) -> Content {
-    let text = || -> io::Result<String> {
-        // A named pipe would keep us waiting.
-        let facts = fs::metadata(path)?;
-        if !facts.is_file() {
-            return Err(io::Error::other("it is not a file"));
-        }
-        if facts.len() > LARGEST_FILE {
-            return Err(io::Error::other("it is larger than 1 MiB"));
-        }
-        fs::read_to_string(path)
-    };
-    match text() {
+    match files::read_text(path, LARGEST_FILE) {
         Ok(text) => Content::Text(text),
-        Err(error)
-            if matches!(
-                error.kind(),
-                io::ErrorKind::NotFound | io::ErrorKind::NotADirectory
-            ) =>
-        {
-            Content::Missing
-        }
+        Err(error) if error.is_missing() => Content::Missing,
         Err(error) => Content::Unreadable(error.to_string()),
     }
 }
@@ -177,7 +158,7 @@ pub fn resolve(sources: &[ConfigPlace], own_port: Option<u16>) -> Resolution {
         let text = match &source.content {
             Content::Missing => continue,
             Content::Unreadable(reason) => {
-                found.problem(source, format!("can't be read: {reason}"));
+                found.problem(source, reason.clone());
                 winner = winner.or(Some(source));
                 continue;
             }
@@ -284,6 +265,8 @@ fn entries(origin: Origin, text: &str) -> Result<Option<Map<String, Value>>, Fil
 
 #[cfg(test)]
 mod tests {
+    use std::fs;
+
     use super::*;
 
     const ONE: &str = r#"{"mcpServers": {"one": {"command": "one"}}}"#;
