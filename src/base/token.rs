@@ -2,22 +2,43 @@
 
 use std::fmt;
 
+use sha2::{Digest, Sha256};
 use subtle::ConstantTimeEq;
 
-/// Such a secret. Its `Debug` form hides it.
+/// How many characters a token has that nobody can find by trying, if they are chosen at random.
+pub const LONG_ENOUGH: usize = 16;
+
+/// Such a secret, of which only the hash is kept. Its `Debug` form hides it.
 #[derive(Clone)]
-pub struct Token(String);
+pub struct Token {
+    hash: [u8; 32],
+    /// In characters.
+    length: usize,
+}
 
 impl Token {
     /// A token made of this text.
     pub fn new(text: impl Into<String>) -> Self {
-        Self(text.into())
+        let text = text.into();
+        Self {
+            hash: hash(&text),
+            length: text.chars().count(),
+        }
     }
 
-    /// Whether `given` is this token, in a time that does not depend on where the two differ.
+    /// Whether `given` is this token, in a time that depends on neither where the two differ nor how long this one is.
     pub fn matches(&self, given: &str) -> bool {
-        self.0.as_bytes().ct_eq(given.as_bytes()).into()
+        self.hash.ct_eq(&hash(given)).into()
     }
+
+    /// Whether it can keep those out who can try as many as they like.
+    pub fn is_long_enough(&self) -> bool {
+        self.length >= LONG_ENOUGH
+    }
+}
+
+fn hash(text: &str) -> [u8; 32] {
+    Sha256::digest(text).into()
 }
 
 impl fmt::Debug for Token {
@@ -36,5 +57,11 @@ mod tests {
         assert!(token.matches("s3cret"));
         assert!(!token.matches("s3cres") && !token.matches("s3cret ") && !token.matches(""));
         assert!(!format!("{token:?}").contains("s3cret"));
+    }
+
+    #[test]
+    fn a_token_is_long_enough_from_sixteen_characters_on() {
+        assert!(!Token::new("é".repeat(15)).is_long_enough());
+        assert!(Token::new("é".repeat(16)).is_long_enough());
     }
 }

@@ -7,7 +7,7 @@ use futures_util::FutureExt;
 use tokio::sync::{Notify, watch};
 
 use crate::{
-    base::host_and_port::HostPort,
+    base::{host_and_port::HostPort, late::LateAnswers, token::LONG_ENOUGH},
     bridges::{
         guests::Guests,
         one_machine::{self, Enter, OneMachine, ServePort},
@@ -76,10 +76,18 @@ pub fn routes(
     reach: watch::Receiver<Reach>,
     enter: Option<Enter>,
 ) -> Routes {
-    let admission = LinkAdmission::new(config.token.is_some(), config.names.clone());
+    let token = config.token.as_ref();
+    if token.is_some_and(|token| !token.is_long_enough()) {
+        tracing::warn!(
+            "the link token has fewer than {LONG_ENOUGH} characters, so that it could be guessed: computers link from \
+             private addresses only"
+        );
+    }
+    let admission = LinkAdmission::new(token, config.names.clone());
     let shared = Arc::new(Shared {
         registry: registry.clone(),
         token: config.token.clone(),
+        late: LateAnswers::default(),
     });
     let door = Door {
         subprotocol: one_machine::SUBPROTOCOL,

@@ -58,7 +58,7 @@ impl Serve {
             let names = &config.link.names;
             let port = match McpPort::open(&mcp, names, server, fleet.clone()).await {
                 Ok(port) => port,
-                Err(error @ OpenError::NoToken(_)) => {
+                Err(error @ (OpenError::NoToken(_) | OpenError::ShortToken(_))) => {
                     return Err(BadSettings(error.to_string()).into());
                 }
                 Err(error) => return Err(error.into()),

@@ -5,29 +5,56 @@ use std::net::IpAddr;
 use axum::http::{HeaderMap, HeaderName, header};
 use thiserror::Error;
 
-use crate::base::http::{
-    admission::{Refusal, Rules, Words, host},
-    authority::{Authority, is_private},
-    text,
+use crate::base::{
+    http::{
+        admission::{Refusal, Rules, Words, host},
+        authority::{Authority, is_private},
+        text,
+    },
+    token::Token,
 };
 
 /// Who may use the link port.
 #[derive(Debug, Clone)]
 pub struct LinkAdmission {
     rules: Rules,
-    /// Whether agents must show a token. Without one, links come from this machine and its private networks only.
-    token_required: bool,
+    /// Whether agents must show a token that nobody can guess. Else links come from this machine and its private
+    /// networks only.
+    is_guarded: bool,
+    /// What is said of the token to those who are turned away.
+    token: &'static TokenWords,
 }
 
-const WORDS: Words = Words {
-    port: "the link port",
-    request: "link",
-    before_unknown_host: "the request comes from a browser, and ",
-    add_name: "add it to CC_LINK_NAMES",
-    set_token: SET_TOKEN,
+/// What is said of the token.
+#[derive(Debug, PartialEq)]
+struct TokenWords {
+    port: Words,
+    /// Follows what is wrong with an address or name.
+    so_far: &'static str,
+}
+
+const NO_TOKEN: TokenWords = TokenWords {
+    port: words("set CC_LINK_TOKEN on the bridge's side and give the agent the same token"),
+    so_far: "",
 };
 
-const SET_TOKEN: &str = "set CC_LINK_TOKEN on the bridge's side and give the agent the same token";
+const SHORT_TOKEN: TokenWords = TokenWords {
+    port: words(
+        "set CC_LINK_TOKEN on the bridge's side to a random text of 16 characters or more, and give the agent the same \
+         token",
+    ),
+    so_far: ", and the bridge's token has fewer than 16 characters, so that it could be guessed",
+};
+
+const fn words(set_token: &'static str) -> Words {
+    Words {
+        port: "the link port",
+        request: "link",
+        before_unknown_host: "the request comes from a browser, and ",
+        add_name: "add it to CC_LINK_NAMES",
+        set_token,
+    }
+}
 
 /// Why a link was turned away. The text is the body of the 403 answer.
 #[derive(Debug, Error, PartialEq)]
@@ -35,30 +62,58 @@ pub enum LinkRefusal {
     /// For a reason that holds at every port.
     #[error(transparent)]
     Common(#[from] Refusal),
-    /// A link from the internet, without a token.
+    /// A link from the internet, without a token that keeps others out.
     #[error(
-        "refused: {0} is not a private address. To link computers over the internet, {SET_TOKEN}."
+        "refused: {address} is not a private address{so_far}. To link computers over the internet, {set_token}."
     )]
-    PublicAddress(IpAddr),
-    /// A link to a public name, without a token.
+    PublicAddress {
+        /// Where it comes from.
+        address: IpAddr,
+        /// What is wrong with the token.
+        so_far: &'static str,
+        /// What to do.
+        set_token: &'static str,
+    },
+    /// A link to a public name, without such a token.
     #[error(
-        "refused: Host is `{0}`, a public name, so this link came through a tunnel. To allow that, {SET_TOKEN}, or add \
-         the name to CC_LINK_NAMES."
+        "refused: Host is `{name}`, a public name, so this link came through a tunnel{so_far}. To allow that, \
+         {set_token}, or add the name to CC_LINK_NAMES."
     )]
-    PublicName(String),
+    PublicName {
+        /// The name.
+        name: String,
+        /// What is wrong with the token.
+        so_far: &'static str,
+        /// What to do.
+        set_token: &'static str,
+    },
 }
 
+/// A question about the bridge itself came under a name that anybody may have pointed here. The text is the body of the
+/// 403 answer.
+#[derive(Debug, Error, PartialEq)]
+#[error(
+    "refused: Host is `{0}`, a name this bridge doesn't know. If this machine is reached by that name, add it to \
+     CC_LINK_NAMES."
+)]
+pub struct StrangeName(String);
+
 impl LinkAdmission {
-    /// With the names by which this machine is reached, in lower case.
-    pub fn new(token_required: bool, names: Vec<String>) -> Self {
+    /// For a port where agents must show this token. `names` are those by which this machine is reached, in lower case.
+    pub fn new(token: Option<&Token>, names: Vec<String>) -> Self {
+        let token_words = match token {
+            None => &NO_TOKEN,
+            Some(_) => &SHORT_TOKEN,
+        };
         Self {
             rules: Rules {
                 any_address: true,
                 names,
                 local_pages: false,
-                words: &WORDS,
+                words: &token_words.port,
             },
-            token_required,
+            is_guarded: token.is_some_and(Token::is_long_enough),
+            token: token_words,
         }
     }
 
@@ -82,20 +137,43 @@ impl LinkAdmission {
     /// Whether a computer at `peer` may link with these headers, before it has shown a token.
     ///
     /// # Errors
-    /// No token is required, and the link does not come from this machine or a private network.
+    /// No token that is long enough is required, and the link does not come from this machine or a private network.
     pub fn check_link(&self, headers: &HeaderMap, peer: IpAddr) -> Result<(), LinkRefusal> {
-        if self.token_required {
+        if self.is_guarded {
             return Ok(());
         }
+        let (so_far, set_token) = (self.token.so_far, self.token.port.set_token);
         if !is_private(peer) {
-            return Err(LinkRefusal::PublicAddress(peer));
+            return Err(LinkRefusal::PublicAddress {
+                address: peer,
+                so_far,
+                set_token,
+            });
         }
         self.rules.check_forwarding(headers)?;
         let host = Authority::parse(host(headers));
         if host.is_public() && !self.rules.names.contains(&host.name) {
-            return Err(LinkRefusal::PublicName(host.name));
+            return Err(LinkRefusal::PublicName {
+                name: host.name,
+                so_far,
+                set_token,
+            });
         }
         Ok(())
+    }
+
+    /// Whether a question about the bridge itself may be answered: not to a web page whose owner pointed its name here,
+    /// which sends no Origin to its own site. No public server resolves names of a private network.
+    ///
+    /// # Errors
+    /// Host is a public name that this bridge doesn't know.
+    pub fn check_name(&self, headers: &HeaderMap) -> Result<(), StrangeName> {
+        let host = Authority::parse(host(headers));
+        if host.is_ip() || !host.is_public() || self.rules.names.contains(&host.name) {
+            Ok(())
+        } else {
+            Err(StrangeName(host.name))
+        }
     }
 }
 
@@ -110,7 +188,7 @@ mod tests {
     }
 
     fn admission() -> LinkAdmission {
-        LinkAdmission::new(false, vec!["bridge.example.org".into()])
+        LinkAdmission::new(None, vec!["bridge.example.org".into()])
     }
 
     fn origin(host: &str, origin: &str) -> Result<(), Refusal> {
@@ -124,7 +202,7 @@ mod tests {
     #[test]
     fn no_origin_is_fine() {
         assert_eq!(
-            LinkAdmission::new(false, Vec::new())
+            LinkAdmission::new(None, Vec::new())
                 .check_origin(&headers(&[("host", "evil.example")])),
             Ok(())
         );
@@ -207,7 +285,7 @@ mod tests {
             "::ffff:8.8.8.8",
         ] {
             assert!(
-                matches!(link(peer, &[]), Err(LinkRefusal::PublicAddress(_))),
+                matches!(link(peer, &[]), Err(LinkRefusal::PublicAddress { .. })),
                 "{peer}"
             );
         }
@@ -227,7 +305,7 @@ mod tests {
             assert!(
                 matches!(
                     link("127.0.0.1", &[("host", public)]),
-                    Err(LinkRefusal::PublicName(_))
+                    Err(LinkRefusal::PublicName { .. })
                 ),
                 "{public}"
             );
@@ -246,7 +324,8 @@ mod tests {
 
     #[test]
     fn with_a_token_required_any_address_may_try() {
-        let admission = LinkAdmission::new(true, Vec::new());
+        let token = Token::new("0123456789abcdef");
+        let admission = LinkAdmission::new(Some(&token), Vec::new());
         let tunnel = headers(&[
             ("x-forwarded-for", "1.2.3.4"),
             ("host", "abc.tunnel.example"),
@@ -255,6 +334,79 @@ mod tests {
             admission.check_link(&tunnel, "8.8.8.8".parse().unwrap()),
             Ok(())
         );
+    }
+
+    #[test]
+    fn a_token_that_can_be_guessed_is_for_private_networks() {
+        let token = Token::new("0123456789abcde");
+        let admission = LinkAdmission::new(Some(&token), vec!["bridge.example.org".into()]);
+        let check = |peer: &str, list: &[(&str, &str)]| {
+            let checked = admission.check_link(&headers(list), peer.parse().unwrap());
+            checked.map_err(|refusal| refusal.to_string())
+        };
+        let token = "set CC_LINK_TOKEN on the bridge's side to a random text of 16 characters or more, and give the \
+                     agent the same token";
+        let short =
+            "and the bridge's token has fewer than 16 characters, so that it could be guessed";
+        for (peer, list, refused) in [
+            ("127.0.0.1", [("host", "localhost:3001")], None),
+            ("192.168.1.4", [("host", "bridge.example.org")], None),
+            (
+                "8.8.8.8",
+                [("host", "192.168.1.20:3001")],
+                Some(format!(
+                    "refused: 8.8.8.8 is not a private address, {short}. To link computers over the internet, {token}."
+                )),
+            ),
+            (
+                "127.0.0.1",
+                [("x-forwarded-for", "8.8.8.8")],
+                Some(format!(
+                    "refused: the x-forwarded-for header says that this link came through a tunnel or proxy. To allow \
+                     that, {token}."
+                )),
+            ),
+            (
+                "127.0.0.1",
+                [("host", "a.example")],
+                Some(format!(
+                    "refused: Host is `a.example`, a public name, so this link came through a tunnel, {short}. To \
+                     allow that, {token}, or add the name to CC_LINK_NAMES."
+                )),
+            ),
+        ] {
+            assert_eq!(check(peer, &list).err(), refused, "{peer} {list:?}");
+        }
+    }
+
+    #[test]
+    fn what_the_bridge_says_of_itself_is_for_names_that_nobody_else_can_point_here() {
+        let check = |host: &str| admission().check_name(&headers(&[("host", host)]));
+        for known in [
+            "127.0.0.1:3001",
+            "8.8.8.8:3001",
+            "[::1]:3001",
+            "localhost",
+            "gaming-pc:3001",
+            "nas.lan",
+            "bridge.example.org:3001",
+            "",
+        ] {
+            assert_eq!(check(known), Ok(()), "{known}");
+        }
+        for strange in [
+            "evil.example:3001",
+            "127.0.0.1.evil.example",
+            "LOCALHOST.evil.example",
+        ] {
+            let words = check(strange).unwrap_err().to_string();
+            assert!(
+                words.starts_with("refused: Host is `")
+                    && words.ends_with("add it to CC_LINK_NAMES."),
+                "{words}"
+            );
+        }
+        assert_eq!(admission().check_name(&HeaderMap::new()), Ok(()));
     }
 
     #[test]

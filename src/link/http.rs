@@ -93,7 +93,13 @@ impl Answers for Routes {
                 .into_response();
         }
         match request.uri().path() {
-            "/health" => self.health(),
+            "/health" => match admission.check_name(request.headers()) {
+                Ok(()) => self.health(),
+                Err(refusal) => {
+                    tracing::warn!(%peer, %refusal, "request refused");
+                    (StatusCode::FORBIDDEN, format!("{refusal}\n")).into_response()
+                }
+            },
             "/mcp-computer.lua" => lua(agent::program_for(own_address(request.headers()))),
             "/install.lua" => lua(agent::installer_for(own_address(request.headers()))),
             _ => (StatusCode::NOT_FOUND, NOT_FOUND).into_response(),

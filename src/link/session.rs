@@ -15,7 +15,7 @@ use super::{
     unclaimed::Unclaimed,
 };
 use crate::{
-    base::{token::Token, websocket::Failure},
+    base::{late::LateAnswers, token::Token, websocket::Failure},
     computers::{
         Computer, Facts,
         agent_clock::Reading,
@@ -52,6 +52,8 @@ pub struct Shared {
     pub registry: Arc<Registry>,
     /// What each hello must show.
     pub token: Option<Token>,
+    /// Those who showed another.
+    pub late: LateAnswers,
 }
 
 /// Serves one connection from its hello to its end.
@@ -72,7 +74,10 @@ pub async fn run(mut socket: Box<WebSocket>, address: SocketAddr, shared: Arc<Sh
         {
             hello
         }
-        Ok(_) => return Box::pin(refuse(socket, address, Ending::BadToken)).await,
+        Ok(_) => {
+            shared.late.wait().await;
+            return Box::pin(refuse(socket, address, Ending::BadToken)).await;
+        }
         Err(ending) => return Box::pin(refuse(socket, address, ending)).await,
     };
 

@@ -87,11 +87,11 @@ async fn a_tunnel_is_refused_without_a_token_and_served_with_one() {
 
     let bridge = Served::start_with(|command| {
         command
-            .env("MCP_TOKEN", "t0ken")
+            .env("MCP_TOKEN", "0123456789abcdef")
             .env("CC_LINK_NAMES", "bridge.example.org");
     })
     .await;
-    let authorized = ("authorization", "Bearer t0ken");
+    let authorized = ("authorization", "Bearer 0123456789abcdef");
     let tunnel = [
         ("host", "bridge.example.org"),
         ("x-forwarded-for", "203.0.113.7"),

@@ -452,7 +452,7 @@ async fn a_tunnel_is_refused_unless_a_token_guards_the_port() {
     open.leave().await;
 
     let mut guarded = Bridge::start_with(|command| {
-        command.env("CC_LINK_TOKEN", "s3cret");
+        command.env("CC_LINK_TOKEN", "0123456789abcdef");
     });
     guarded.initialize("2025-11-25").await;
     let port = guarded.link_port().await;
@@ -461,7 +461,7 @@ async fn a_tunnel_is_refused_unless_a_token_guards_the_port() {
         .unwrap();
     assert_eq!(
         computer
-            .hello(json!({"type": "hello", "computerId": 1, "token": "s3cret"}))
+            .hello(json!({"type": "hello", "computerId": 1, "token": "0123456789abcdef"}))
             .await["type"],
         "hello-ok"
     );

@@ -15,17 +15,31 @@ use crate::base::{
 #[derive(Debug, Clone)]
 pub struct HttpAdmission {
     rules: Rules,
-    /// What every client must show. Without one, the port is for this machine's own programs.
+    /// What every client must show.
     token: Option<Token>,
+    /// Whether that is a token that nobody can guess. Else the port is for this machine's own programs.
+    is_guarded: bool,
 }
 
-const WORDS: Words = Words {
-    port: "it",
-    request: "request",
-    before_unknown_host: "",
-    add_name: "set MCP_TOKEN and add the name to CC_LINK_NAMES",
-    set_token: "set MCP_TOKEN and give the client the same token",
-};
+const NO_TOKEN: Words = words(
+    "set MCP_TOKEN and add the name to CC_LINK_NAMES",
+    "set MCP_TOKEN and give the client the same token",
+);
+
+const SHORT_TOKEN: Words = words(
+    "set MCP_TOKEN to a random text of 16 characters or more and add the name to CC_LINK_NAMES",
+    "set MCP_TOKEN to a random text of 16 characters or more, and give the client the same token",
+);
+
+const fn words(add_name: &'static str, set_token: &'static str) -> Words {
+    Words {
+        port: "it",
+        request: "request",
+        before_unknown_host: "",
+        add_name,
+        set_token,
+    }
+}
 
 /// A request that does not show the token. The text is the body of the 401 answer.
 #[derive(Debug, Error, PartialEq)]
@@ -42,34 +56,39 @@ pub enum Unauthorized {
 
 impl HttpAdmission {
     /// For a port that only this machine reaches (`loopback`), or others too. `names` are those by which this machine is
-    /// reached, in lower case; they count only where a token is asked for.
+    /// reached, in lower case; they count only where a token that is long enough is asked for.
     pub fn new(loopback: bool, token: Option<Token>, names: &[String]) -> Self {
-        let names = if token.is_some() { names } else { &[] };
+        let is_guarded = token.as_ref().is_some_and(Token::is_long_enough);
+        let names = if is_guarded { names } else { &[] };
         Self {
             rules: Rules {
                 any_address: !loopback,
                 names: names.to_vec(),
                 // What another program here shows could as well be no page.
                 local_pages: true,
-                words: &WORDS,
+                words: match token {
+                    None => &NO_TOKEN,
+                    Some(_) => &SHORT_TOKEN,
+                },
             },
             token,
+            is_guarded,
         }
     }
 
     /// Whether a request with these headers may be answered at all.
     ///
     /// # Errors
-    /// It comes from a web page that has no business here, or from elsewhere though there is no token.
+    /// It comes from a web page that has no business here, or from elsewhere though there is no token that is long enough.
     pub fn check(&self, headers: &HeaderMap) -> Result<(), Refusal> {
         self.rules.check_host(headers)?;
         if let Some(origin) = text(headers, &header::ORIGIN) {
             self.rules.check_origin(headers, origin)?;
         }
-        match self.token {
-            Some(_) => Ok(()),
-            None => self.rules.check_forwarding(headers),
+        if self.is_guarded {
+            return Ok(());
         }
+        self.rules.check_forwarding(headers)
     }
 
     /// Whether a request with these headers shows the token, if there is one.
@@ -100,6 +119,8 @@ mod tests {
     use axum::http::HeaderName;
 
     use super::*;
+
+    const LONG: &str = "0123456789abcdef";
 
     fn headers(list: &[(&str, &str)]) -> HeaderMap {
         list.iter()
@@ -161,7 +182,7 @@ mod tests {
             (false, "Bridge.Example.Org:443", true),
             (false, "evil.example", false),
         ] {
-            let admission = admission(loopback, Some("t"));
+            let admission = admission(loopback, Some(LONG));
             assert_eq!(
                 admission.check(&headers(&[("host", host)])).is_ok(),
                 known,
@@ -189,7 +210,7 @@ mod tests {
 
     #[test]
     fn elsewhere_a_page_must_be_the_bridges_own() {
-        let admission = admission(false, Some("t"));
+        let admission = admission(false, Some(LONG));
         for (origin, own) in [
             ("http://192.168.1.4:3000", true),
             ("http://localhost:6274", false),
@@ -208,7 +229,14 @@ mod tests {
                 admission(true, None).check(&list),
                 Err(Refusal::Forwarded { .. })
             ));
-            assert_eq!(admission(true, Some("t")).check(&list), Ok(()));
+            assert_eq!(admission(true, Some(LONG)).check(&list), Ok(()));
+            let refused = admission(true, Some("s3cret")).check(&list).unwrap_err();
+            assert!(
+                refused
+                    .to_string()
+                    .ends_with("set MCP_TOKEN to a random text of 16 characters or more, and give the client the same token."),
+                "{refused}"
+            );
         }
     }
 

@@ -20,6 +20,7 @@ use crate::{
     base::{
         host_and_port::HostPort,
         http::listener::{Bounds, Connections},
+        token::LONG_ENOUGH,
     },
     computers::Fleet,
     settings::McpConfig,
@@ -55,6 +56,13 @@ pub enum OpenError {
          random text and give it to the clients, or set MCP_HOST (or --mcp-host) to 127.0.0.1"
     )]
     NoToken(HostPort),
+    /// Others could find the token by trying.
+    #[error(
+        "other machines can reach {0}, and the token has fewer than {LONG_ENOUGH} characters, so that it could be \
+         guessed: set MCP_TOKEN (or --mcp-token) to a random text of {LONG_ENOUGH} characters or more and give it to \
+         the clients, or set MCP_HOST (or --mcp-host) to 127.0.0.1"
+    )]
+    ShortToken(HostPort),
     /// The host is none of this machine's names or addresses.
     #[error(
         "MCP can't be served at {address}: {error}. Set MCP_HOST (or --mcp-host) to an address of this machine, such \
@@ -120,8 +128,13 @@ impl McpPort {
         let loopback = addresses
             .iter()
             .all(|address| address.ip().to_canonical().is_loopback());
-        if !loopback && config.token.is_none() {
-            return Err(OpenError::NoToken(address));
+        if !loopback {
+            let Some(token) = &config.token else {
+                return Err(OpenError::NoToken(address));
+            };
+            if !token.is_long_enough() {
+                return Err(OpenError::ShortToken(address));
+            }
         }
         let listener = TcpListener::bind(addresses.as_slice())
             .await

@@ -15,13 +15,16 @@ use rmcp::{
 use tokio_util::sync::CancellationToken;
 
 use super::{
-    admission::HttpAdmission,
+    admission::{HttpAdmission, Unauthorized},
     body::{self, LargePlaces, MAX_BODY, Unread},
     early,
     sessions::Sessions,
 };
 use crate::{
-    base::http::{listener::Answers, text},
+    base::{
+        http::{listener::Answers, text},
+        late::LateAnswers,
+    },
     computers::Fleet,
     mcp::{
         incoming::{self, Incoming},
@@ -42,6 +45,8 @@ pub struct Routes {
 
 struct Inner {
     admission: HttpAdmission,
+    /// Those who showed a wrong token.
+    late: LateAnswers,
     sessions: Arc<Sessions>,
     protocol: StreamableHttpService<Server, Sessions>,
     fleet: Arc<Fleet>,
@@ -82,6 +87,7 @@ impl Routes {
         Self {
             inner: Arc::new(Inner {
                 admission,
+                late: LateAnswers::default(),
                 sessions,
                 protocol,
                 fleet,
@@ -121,6 +127,10 @@ impl Routes {
     async fn authorized(&self, request: Request, peer: SocketAddr) -> Response {
         if let Err(refusal) = self.inner.admission.check_token(request.headers()) {
             tracing::warn!(%peer, %refusal, "request refused");
+            // Clients that know of no token yet ask without one, to learn that there is one.
+            if refusal == Unauthorized::Wrong {
+                self.inner.late.wait().await;
+            }
             return (
                 StatusCode::UNAUTHORIZED,
                 [(header::WWW_AUTHENTICATE, "Bearer")],
