@@ -4,6 +4,7 @@
 
 mod agent;
 mod architecture;
+mod bounded;
 mod bridges;
 mod bytes;
 mod catalogue;
@@ -29,6 +30,8 @@ mod much_output;
 mod older_agents;
 mod older_bridges;
 mod own_events;
+#[cfg(unix)]
+mod own_files;
 mod papers;
 mod printing;
 mod properties;

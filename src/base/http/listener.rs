@@ -2,16 +2,17 @@
 
 use std::{convert::Infallible, future::Future, io, net::SocketAddr, pin::pin, sync::Arc};
 
-use axum::{body::Body, extract::Request, response::Response};
+use axum::{extract::Request, response::Response};
 use hyper::{body::Incoming, service::service_fn};
 use hyper_util::rt::{TokioIo, TokioTimer};
 use tokio::{
     io::{AsyncRead, AsyncWrite, AsyncWriteExt},
     net::{TcpListener, TcpStream},
-    sync::Semaphore,
     time::{Duration, sleep, timeout},
 };
 use tokio_util::{sync::CancellationToken, task::TaskTracker};
+
+use super::room::{Origin, Place, Room};
 
 /// How long the silence on a connection lasts before the system asks whether the other end is still there.
 const KEEPALIVE_AFTER: Duration = Duration::from_secs(30);
@@ -19,15 +20,18 @@ const KEEPALIVE_AFTER: Duration = Duration::from_secs(30);
 /// How long after an unanswered question it asks again.
 const KEEPALIVE_AGAIN: Duration = Duration::from_secs(10);
 
+/// How long the next connection waits for a place, and all that come after it with it.
+const PLACE_TIME: Duration = Duration::from_secs(1);
+
 /// How long it may take to be told that there are too many connections.
 const REFUSAL: Duration = Duration::from_secs(1);
 
 /// How much one port takes.
 #[derive(Debug, Clone, Copy)]
 pub struct Bounds {
-    /// The most connections at once.
+    /// The most connections at once. Those that do nothing make way for more.
     pub connections: usize,
-    /// What one connection too many is told, in HTTP. Without it, more wait in the system's queue.
+    /// What one is told, in HTTP, for which none makes way. Without it, it waits a moment, and more in the system's queue.
     pub full: Option<&'static [u8]>,
     /// How long a connection may wait for its next request, and take to send its head.
     pub head_time: Duration,
@@ -45,7 +49,7 @@ pub trait Answers: Clone + Send + Sync + 'static {
 #[derive(Debug)]
 pub struct Connections {
     bounds: Bounds,
-    places: Arc<Semaphore>,
+    room: Arc<Room>,
     open: TaskTracker,
     /// Cancelled when no connection is to take another request.
     leaving: CancellationToken,
@@ -56,7 +60,7 @@ impl Connections {
     pub fn new(bounds: Bounds) -> Self {
         Self {
             bounds,
-            places: Arc::new(Semaphore::new(bounds.connections)),
+            room: Arc::new(Room::new(bounds.connections)),
             open: TaskTracker::new(),
             leaving: CancellationToken::new(),
         }
@@ -65,32 +69,42 @@ impl Connections {
     /// Accepts connections for ever, and serves each. Dropping this leaves those that are open as they are.
     pub async fn accept(&self, listener: &TcpListener, answers: &impl Answers) -> Infallible {
         loop {
-            let waited_for = match self.bounds.full {
-                Some(_) => None,
-                // The semaphore is never closed.
-                None => self.places.clone().acquire_owned().await.ok(),
-            };
             let (stream, peer) = match listener.accept().await {
                 Ok(connection) => connection,
                 Err(error) => {
                     // Most often the limit on open files: some connection has to end first.
                     tracing::warn!(%error, "a connection can't be accepted");
+                    self.room.make_way();
                     sleep(Duration::from_millis(100)).await;
                     continue;
                 }
             };
-            let Some(place) = waited_for.or_else(|| self.places.clone().try_acquire_owned().ok())
-            else {
+            let Some(place) = self.place_for(peer).await else {
                 self.refuse(stream, peer);
                 continue;
             };
             let (answers, bounds, leaving) = (answers.clone(), self.bounds, self.leaving.clone());
             self.open.spawn(async move {
                 set_up(&stream, peer);
-                converse(stream, peer, answers, bounds, leaving).await;
-                drop(place);
+                converse_at(place, stream, peer, answers, bounds, leaving).await;
             });
         }
+    }
+
+    async fn place_for(&self, peer: SocketAddr) -> Option<Place> {
+        let origin = Origin::of(peer.ip());
+        if self.bounds.full.is_some() {
+            return self.room.take(origin);
+        }
+        let waiting = async {
+            loop {
+                match self.room.take(origin) {
+                    Some(place) => return place,
+                    None => self.room.freed().await,
+                }
+            }
+        };
+        timeout(PLACE_TIME, waiting).await.ok()
     }
 
     fn refuse(&self, mut stream: TcpStream, peer: SocketAddr) {
@@ -139,9 +153,27 @@ pub async fn converse(
     bounds: Bounds,
     leaving: CancellationToken,
 ) {
+    converse_at(Place::alone(), stream, peer, answers, bounds, leaving).await;
+}
+
+/// [`converse`], for as long as the connection has its place.
+async fn converse_at(
+    place: Place,
+    stream: impl AsyncRead + AsyncWrite + Unpin + Send + 'static,
+    peer: SocketAddr,
+    answers: impl Answers,
+    bounds: Bounds,
+    leaving: CancellationToken,
+) {
+    let place = Arc::new(place);
+    let at = place.clone();
     let service = service_fn(move |request: hyper::Request<Incoming>| {
-        let answers = answers.clone();
-        async move { Ok::<_, Infallible>(answers.answer(request.map(Body::new), peer).await) }
+        let (answers, place) = (answers.clone(), at.clone());
+        async move {
+            let request = request.map(|body| place.asks(body));
+            let answer = answers.answer(request, peer).await;
+            Ok::<_, Infallible>(answer.map(|body| place.is_answered(body)))
+        }
     });
     let mut connection = pin!(
         hyper::server::conn::http1::Builder::new()
@@ -158,6 +190,10 @@ pub async fn converse(
         () = leaving.cancelled() => {
             connection.as_mut().graceful_shutdown();
             connection.await
+        }
+        () = place.lost() => {
+            tracing::debug!(%peer, "a connection that did nothing made way for another");
+            return;
         }
     };
     if let Err(error) = ended {

@@ -3,6 +3,7 @@
 pub mod admission;
 pub mod authority;
 pub mod listener;
+pub mod room;
 
 use axum::http::{HeaderMap, HeaderName};
 

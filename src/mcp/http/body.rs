@@ -21,6 +21,9 @@ const MAX_DROPPED: usize = 8 * MAX_BODY;
 /// How long a client may pause while it sends.
 const PAUSE: Duration = Duration::from_secs(30);
 
+/// How long all of a message may take. One that comes byte by byte would hold its place for ever.
+const WHOLE: Duration = Duration::from_secs(120);
+
 /// From how many bytes on a message is large.
 const LARGE: usize = 256 * 1024;
 
@@ -70,6 +73,13 @@ pub async fn read(
     if declared.is_some_and(|length| length > MAX_DROPPED as u64) {
         return Err(Unread::TooLarge(None));
     }
+    let reading = read_chunks(body, places);
+    timeout(WHOLE, reading)
+        .await
+        .unwrap_or(Err(Unread::Stopped))
+}
+
+async fn read_chunks(body: Body, places: &LargePlaces) -> Result<Message, Unread> {
     let mut chunks = pin!(body.into_data_stream());
     let mut bytes = Vec::new();
     let mut place = None;
@@ -122,4 +132,24 @@ async fn drop_rest(
         }
     }
     Ok(None)
+}
+
+#[cfg(test)]
+mod tests {
+    use futures_util::stream;
+    use tokio::time::{Instant, sleep};
+
+    use super::*;
+
+    #[tokio::test(start_paused = true)]
+    async fn a_message_that_comes_byte_by_byte_ends_in_time() {
+        let begun = Instant::now();
+        let dribble = stream::unfold((), |()| async {
+            sleep(PAUSE / 2).await;
+            Some((Ok::<_, axum::Error>(Bytes::from_static(b"{")), ()))
+        });
+        let read = read(Body::from_stream(dribble), None, &LargePlaces::default()).await;
+        assert!(matches!(read, Err(Unread::Stopped)));
+        assert_eq!(begun.elapsed(), WHOLE);
+    }
 }

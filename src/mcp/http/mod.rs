@@ -188,7 +188,7 @@ mod tests {
     };
 
     #[tokio::test]
-    async fn one_connection_too_many_is_told_so_and_its_place_comes_free() {
+    async fn one_that_does_nothing_makes_way_and_one_too_many_is_told_so() {
         let file = "link_host = '127.0.0.1'\nlink_port = 0\nmcp_port = 0";
         let config =
             Config::resolve(&Flags::default(), |_| None, "config.toml".as_ref(), file).unwrap();
@@ -210,8 +210,13 @@ mod tests {
                 stream.read_exact(&mut status).await.unwrap();
                 String::from_utf8(status.to_vec()).unwrap()
             };
+            let mut idle = TcpStream::connect(address).await.unwrap();
+            assert_eq!(ask(&mut idle).await, "HTTP/1.1 404");
             let mut first = TcpStream::connect(address).await.unwrap();
-            assert_eq!(ask(&mut first).await, "HTTP/1.1 404");
+            let asks = b"POST /mcp HTTP/1.1\r\nhost: localhost\r\ncontent-length: 9\r\n\r\n";
+            first.write_all(asks).await.unwrap();
+            // It reads the rest of its answer, and then the end.
+            idle.read_to_end(&mut Vec::new()).await.unwrap();
             let mut told = String::new();
             let mut second = TcpStream::connect(address).await.unwrap();
             second.read_to_string(&mut told).await.unwrap();

@@ -22,7 +22,7 @@ use super::{
 };
 use crate::{
     base::{
-        http::{listener::Answers, text},
+        http::{listener::Answers, room::Origin, text},
         late::LateAnswers,
     },
     computers::Fleet,
@@ -139,7 +139,7 @@ impl Routes {
                 .into_response();
         }
         if request.method() == Method::POST {
-            return self.message(request).await;
+            return self.message(request, Origin::of(peer.ip())).await;
         }
         if let Some(refusal) = self.unknown(request.method(), request.headers()) {
             return refusal;
@@ -170,7 +170,7 @@ impl Routes {
         None
     }
 
-    async fn message(&self, request: Request) -> Response {
+    async fn message(&self, request: Request, origin: Origin) -> Response {
         let (parts, body) = request.into_parts();
         let declared = text(&parts.headers, &header::CONTENT_LENGTH)
             .and_then(|length| length.parse::<u64>().ok());
@@ -187,7 +187,7 @@ impl Routes {
                     .into_response();
             }
         };
-        match incoming::read(&message.bytes) {
+        let opens_session = match incoming::read(&message.bytes) {
             Incoming::Message(read) => {
                 let opens_session = matches!(
                     &*read,
@@ -195,7 +195,7 @@ impl Routes {
                         if matches!(request.request, ClientRequest::InitializeRequest(_))
                 );
                 drop(read);
-                if opens_session && !self.inner.sessions.has_room() {
+                if opens_session && !self.inner.sessions.make_room(origin) {
                     return (
                         StatusCode::SERVICE_UNAVAILABLE,
                         [(header::RETRY_AFTER, "60")],
@@ -203,6 +203,7 @@ impl Routes {
                     )
                         .into_response();
                 }
+                opens_session
             }
             Incoming::Refused(reply) => {
                 return (StatusCode::BAD_REQUEST, JSON, reply).into_response();
@@ -210,12 +211,15 @@ impl Routes {
             Incoming::Nothing => {
                 return (StatusCode::BAD_REQUEST, NOTHING).into_response();
             }
-        }
+        };
         // A place is for reading, not for the time that a call takes.
         let request = Request::from_parts(parts, Body::from(message.into_bytes()));
         let inner = self.inner.clone();
         early::answer(Box::pin(async move {
             let answer = inner.protocol.handle(request).await.map(Body::new);
+            if let Some(id) = text(answer.headers(), &SESSION_ID).filter(|_| opens_session) {
+                inner.sessions.came_from(id, origin);
+            }
             if answer.status() == StatusCode::INTERNAL_SERVER_ERROR && inner.ending.is_cancelled() {
                 return (StatusCode::SERVICE_UNAVAILABLE, LEAVING).into_response();
             }
@@ -240,8 +244,8 @@ const NO_SESSION: &str = "There is no such session: it has ended, or mcp-bridge 
 const NO_STREAM: &str = "There is no stream to resume from that event: all of it was sent, or its request was \
     cancelled.\n";
 
-const FULL: &str = "There are too many sessions, and each of them was used within the last hour. A client ends its \
-    session with DELETE /mcp.\n";
+const FULL: &str = "There are too many sessions, and all of them are in use. A client ends its session with DELETE \
+    /mcp.\n";
 
 const LEAVING: &str = "mcp-bridge is leaving, and gave the call up.\n";
 

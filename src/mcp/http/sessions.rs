@@ -20,6 +20,8 @@ use rmcp::{
 use thiserror::Error;
 use tokio::time::timeout;
 
+use crate::base::http::room::Origin;
+
 use super::{
     outbox::{STANDALONE, read_event_id},
     session::{HttpSession, KeptAnswers, NoSession, SessionTransport, lock},
@@ -28,10 +30,6 @@ use super::{
 /// The most sessions at once. Each takes some 30 KiB.
 const MAX_SESSIONS: usize = 1_024;
 
-/// How long nobody may have used a session before it gives way to a new one when there are too many. A person may
-/// leave a client open over lunch, or overnight; few clients begin anew by themselves.
-const MAY_GO_AFTER: Duration = Duration::from_secs(60 * 60);
-
 /// How long a session may take to answer `initialize`.
 const INITIALIZE_TIME: Duration = Duration::from_secs(10);
 
@@ -39,7 +37,7 @@ const INITIALIZE_TIME: Duration = Duration::from_secs(10);
 #[derive(Debug, Error)]
 pub enum SessionError {
     /// There are too many.
-    #[error("there are {MAX_SESSIONS} sessions, and all were used within the last hour")]
+    #[error("there are {MAX_SESSIONS} sessions, and all of them are in use")]
     Full,
     /// It does not exist, or no more.
     #[error(transparent)]
@@ -49,18 +47,42 @@ pub enum SessionError {
     NothingToResume,
 }
 
-/// All sessions.
+/// All sessions. When they are too many, one that nobody uses makes way for a new one: a client that comes back to it
+/// begins anew, as the specification has it. One that is read, or waits for an answer, stays.
 #[derive(Debug, Default)]
 pub struct Sessions {
-    sessions: Mutex<HashMap<SessionId, Arc<HttpSession>>>,
+    sessions: Mutex<HashMap<SessionId, Kept>>,
     kept: Arc<Mutex<KeptAnswers>>,
 }
 
+#[derive(Debug)]
+struct Kept {
+    session: Arc<HttpSession>,
+    /// Where its client is, once that is known.
+    origin: Option<Origin>,
+    /// Whether its client did anything with it but begin it.
+    is_used: bool,
+}
+
 impl Sessions {
-    /// Whether there is room for one more.
-    pub fn has_room(&self) -> bool {
-        let sessions = lock(&self.sessions);
-        sessions.len() < MAX_SESSIONS || oldest_unused(&sessions).is_some()
+    /// Makes room for one more of this origin; tells whether there is some.
+    pub fn make_room(&self, origin: Origin) -> bool {
+        let mut sessions = lock(&self.sessions);
+        let all = sessions.values();
+        let of_origin = all.filter(|session| session.origin == Some(origin));
+        let crowded = of_origin.count() >= origin.share(MAX_SESSIONS);
+        if crowded {
+            make_way(&mut sessions, Some(origin))
+        } else {
+            sessions.len() < MAX_SESSIONS || make_way(&mut sessions, None)
+        }
+    }
+
+    /// Notes where the client of a session is.
+    pub fn came_from(&self, id: &str, origin: Origin) {
+        if let Some(session) = lock(&self.sessions).get_mut(id) {
+            session.origin = Some(origin);
+        }
     }
 
     /// Whether there is this session.
@@ -70,7 +92,9 @@ impl Sessions {
 
     /// Whether a client of this session can go on after this event.
     pub fn can_resume(&self, id: &str, event: &str) -> bool {
-        let session = lock(&self.sessions).get(id).cloned();
+        let sessions = lock(&self.sessions);
+        let session = sessions.get(id).map(|kept| kept.session.clone());
+        drop(sessions);
         match (session, read_event_id(event)) {
             (Some(session), Some((stream, after))) => session.can_resume(stream, after),
             _ => false,
@@ -78,36 +102,65 @@ impl Sessions {
     }
 
     fn get(&self, id: &SessionId) -> Result<Arc<HttpSession>, SessionError> {
-        let session = lock(&self.sessions).get(id).cloned();
+        let sessions = lock(&self.sessions);
+        let session = sessions.get(id).map(|kept| kept.session.clone());
+        drop(sessions);
         let session = session.ok_or(NoSession)?;
         session.use_now();
         Ok(session)
+    }
+
+    /// The session, which a client uses for what it began it for.
+    fn get_to_use(&self, id: &SessionId) -> Result<Arc<HttpSession>, SessionError> {
+        if let Some(kept) = lock(&self.sessions).get_mut(id) {
+            kept.is_used = true;
+        }
+        self.get(id)
     }
 
     fn create(&self) -> Result<(SessionId, SessionTransport), SessionError> {
         let (session, transport) = HttpSession::new(self.kept.clone());
         let id: SessionId = uuid::Uuid::new_v4().to_string().into();
         let mut sessions = lock(&self.sessions);
-        if sessions.len() >= MAX_SESSIONS {
-            let oldest = oldest_unused(&sessions).ok_or(SessionError::Full)?;
-            if let Some(oldest) = sessions.remove(&oldest) {
-                tracing::info!("a session that nobody used for an hour gave way to a new one");
-                oldest.end();
-            }
+        // Room was made, but another may have been faster.
+        if sessions.len() >= MAX_SESSIONS && !make_way(&mut sessions, None) {
+            return Err(SessionError::Full);
         }
-        sessions.insert(id.clone(), session);
+        let kept = Kept {
+            session,
+            origin: None,
+            is_used: false,
+        };
+        sessions.insert(id.clone(), kept);
         drop(sessions);
         Ok((id, transport))
     }
 }
 
-/// The session that nobody has used for the longest time, if that was long enough.
-fn oldest_unused(sessions: &HashMap<SessionId, Arc<HttpSession>>) -> Option<SessionId> {
-    let unused = sessions.iter().filter_map(|(id, session)| {
-        let used = session.unused_since()?;
-        (used.elapsed() >= MAY_GO_AFTER).then_some((used, id))
-    });
-    unused.min().map(|(_, id)| id.clone())
+/// Ends a session that nobody uses: one of that origin, or else of the one that has the most. Those that were only begun
+/// come first, and then those that nobody has used for the longest time.
+fn make_way(sessions: &mut HashMap<SessionId, Kept>, origin: Option<Origin>) -> bool {
+    let mut held: HashMap<Option<Origin>, usize> = HashMap::new();
+    for kept in sessions.values() {
+        *held.entry(kept.origin).or_default() += 1;
+    }
+    let unused = sessions
+        .iter()
+        .filter(|(_, kept)| origin.is_none() || kept.origin == origin)
+        .filter_map(|(id, kept)| {
+            let least = usize::MAX - held[&kept.origin];
+            let since = kept.session.unused_since()?;
+            Some(((least, kept.is_used, since), id))
+        });
+    let first = unused.min_by_key(|(rank, _)| *rank);
+    let Some(id) = first.map(|(_, id)| id.clone()) else {
+        return false;
+    };
+    if let Some(kept) = sessions.remove(&id) {
+        tracing::info!("a session that nobody used made way for a new one: there are too many");
+        kept.session.end();
+    }
+    true
 }
 
 impl SessionManager for Sessions {
@@ -144,8 +197,8 @@ impl SessionManager for Sessions {
     }
 
     async fn close_session(&self, id: &SessionId) -> Result<(), SessionError> {
-        if let Some(session) = lock(&self.sessions).remove(id) {
-            session.end();
+        if let Some(kept) = lock(&self.sessions).remove(id) {
+            kept.session.end();
         }
         Ok(())
     }
@@ -155,7 +208,7 @@ impl SessionManager for Sessions {
         id: &SessionId,
         message: ClientJsonRpcMessage,
     ) -> Result<impl Stream<Item = ServerSseMessage> + Send + Sync + 'static, SessionError> {
-        let session = self.get(id)?;
+        let session = self.get_to_use(id)?;
         let JsonRpcMessage::Request(request) = &message else {
             return Err(NoSession.into());
         };
@@ -167,7 +220,7 @@ impl SessionManager for Sessions {
         &self,
         id: &SessionId,
     ) -> Result<impl Stream<Item = ServerSseMessage> + Send + Sync + 'static, SessionError> {
-        let session = self.get(id)?;
+        let session = self.get_to_use(id)?;
         let reader = session.read(STANDALONE, None);
         Ok(reader.ok_or(NoSession)?.into_stream())
     }
@@ -177,7 +230,7 @@ impl SessionManager for Sessions {
         id: &SessionId,
         last_event_id: String,
     ) -> Result<impl Stream<Item = ServerSseMessage> + Send + Sync + 'static, SessionError> {
-        let session = self.get(id)?;
+        let session = self.get_to_use(id)?;
         let reader = read_event_id(&last_event_id)
             .and_then(|(stream, after)| session.read(stream, Some(after)));
         Ok(reader.ok_or(SessionError::NothingToResume)?.into_stream())
@@ -214,39 +267,67 @@ mod tests {
     use super::*;
 
     #[tokio::test(start_paused = true)]
-    async fn a_session_gives_way_only_after_an_hour_without_use() {
+    async fn a_session_that_nobody_uses_makes_way_and_one_in_use_never_does() {
         let sessions = Sessions::default();
-        let mut transports = Vec::new();
+        let mut begun = Vec::new();
         for _ in 0..MAX_SESSIONS {
-            transports.push(sessions.create().unwrap());
+            begun.push(sessions.create().unwrap());
+            tokio::time::advance(Duration::from_millis(1)).await;
         }
-        assert!(!sessions.has_room());
-        assert!(matches!(sessions.create(), Err(SessionError::Full)));
-
-        tokio::time::advance(MAY_GO_AFTER - Duration::from_secs(1)).await;
-        assert!(!sessions.has_room());
-        // Of these three one is asked something, one reads, and one waits for an answer.
-        let [asked, read, waiting] = [0, 1, 2].map(|at| transports[at].0.clone());
-        sessions.get(&asked).unwrap();
+        // Of the first three one was asked something, one reads, and one waits for an answer.
+        let [asked, read, waiting] = [0, 1, 2].map(|at| begun[at].0.clone());
+        sessions.get_to_use(&asked).unwrap();
         let _reader = sessions.get(&read).unwrap().read(STANDALONE, None).unwrap();
         let request = RequestId::Number(1);
         let waiting_session = sessions.get(&waiting).unwrap();
         waiting_session.open(&request, None).unwrap();
 
-        tokio::time::advance(Duration::from_secs(1)).await;
-        let new = sessions.create().unwrap().0;
-        assert!(sessions.contains(&new));
-        let gone: Vec<_> = transports
-            .iter()
-            .filter(|(id, _)| !sessions.contains(id))
-            .collect();
-        assert_eq!(gone.len(), 1);
-        assert!(![&asked, &read, &waiting].contains(&&gone[0].0));
-
-        // However long it takes, who reads or waits is not idle.
-        tokio::time::advance(100 * MAY_GO_AFTER).await;
-        while sessions.create().is_ok() {
+        assert!(sessions.make_room(Origin::Here));
+        let gone = |begun: &[(SessionId, _)]| -> Vec<usize> {
+            let all = begun.iter().enumerate();
+            all.filter(|(_, (id, _))| !sessions.contains(id))
+                .map(|(at, _)| at)
+                .collect()
+        };
+        // The oldest of those that were only begun.
+        assert_eq!(gone(&begun), [3]);
+        for at in 0..MAX_SESSIONS - 3 {
+            begun.push(sessions.create().unwrap());
+            assert!(sessions.contains(&asked), "{at}");
+            tokio::time::advance(Duration::from_millis(1)).await;
+        }
+        // However many come, and however long it takes, who reads or waits is not idle.
+        tokio::time::advance(Duration::from_secs(360_000)).await;
+        for _ in 0..2 * MAX_SESSIONS {
+            let (id, transport) = sessions.create().unwrap();
+            sessions.get_to_use(&id).unwrap();
+            begun.push((id, transport));
             assert!(sessions.contains(&read) && sessions.contains(&waiting));
         }
+        assert!(!sessions.contains(&asked));
+    }
+
+    #[tokio::test]
+    async fn an_address_that_has_its_share_makes_way_for_itself() {
+        let sessions = Sessions::default();
+        let [near, far] = [Origin::Here, Origin::of([192, 0, 2, 1].into())];
+        let begin = |origin| {
+            assert!(sessions.make_room(origin));
+            let (id, transport) = sessions.create().unwrap();
+            sessions.came_from(&id, origin);
+            (id, transport)
+        };
+        let mine = begin(near);
+        let all: Vec<_> = (0..MAX_SESSIONS).map(|_| begin(far)).collect();
+        let left = all.iter().filter(|(id, _)| sessions.contains(id)).count();
+        assert_eq!(left, MAX_SESSIONS / 2);
+        assert!(sessions.contains(&mine.0));
+        // All of its own are in use: no more for it, but for others.
+        let mut readers = Vec::new();
+        for (id, _) in all.iter().filter(|(id, _)| sessions.contains(id)) {
+            readers.push(sessions.get(id).unwrap().read(STANDALONE, None).unwrap());
+        }
+        assert!(!sessions.make_room(far));
+        assert!(sessions.make_room(near) && sessions.make_room(Origin::of([192, 0, 2, 2].into())));
     }
 }
