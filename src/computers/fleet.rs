@@ -6,6 +6,7 @@
 use std::{sync::Arc, time::Duration};
 
 use serde_json::{Value, json};
+use thiserror::Error;
 use tokio::{
     sync::{Notify, watch},
     time::{Instant, timeout},
@@ -21,7 +22,7 @@ use super::{
     registry::Registry,
 };
 use crate::{
-    base::text::timestamp,
+    base::text::{one_line, timestamp},
     wire::names::{Method, RequestId},
 };
 
@@ -45,6 +46,27 @@ pub struct Ask<'a> {
     pub params: Option<&'a Value>,
     /// What it is about.
     pub about: About<'a>,
+}
+
+/// Why a job's name does not say which job is meant.
+#[derive(Debug, Error)]
+pub enum NoSuchName {
+    /// Nothing is known of any job.
+    #[error(transparent)]
+    Unreachable(#[from] Unreachable),
+    /// It is the short form of several ids.
+    #[error(
+        "There are several jobs {name}, of several bridges, among them {} and {}: say one of these longer ids.",
+        one_line(.one), one_line(.other)
+    )]
+    Several {
+        /// The short form.
+        name: RequestId,
+        /// The whole id of one of them.
+        one: String,
+        /// That of another.
+        other: String,
+    },
 }
 
 /// A job, and its computer.
@@ -180,6 +202,38 @@ impl Fleet {
         }
         jobs.sort_by(|(_, a), (_, b)| a.started.cmp(&b.started).then_with(|| a.id.cmp(&b.id)));
         Ok(jobs)
+    }
+
+    /// The id of the job that is called so, by its whole id or the short form of it (see [`RequestId`]). Of two jobs with
+    /// one short form, the one that this bridge asked for is meant. Whether there is such a job at all is not said.
+    ///
+    /// # Errors
+    /// No computer can be reached, or the short form is that of several jobs of other bridges.
+    pub async fn id_called(&self, name: &str) -> Result<RequestId, NoSuchName> {
+        let name = name.trim();
+        let as_it_stands = RequestId::from(name);
+        if as_it_stands.is_whole() {
+            return Ok(as_it_stands);
+        }
+        let mut ids: Vec<_> = self
+            .jobs()
+            .await?
+            .iter()
+            .map(|(_, job)| job.id.clone())
+            .collect();
+        ids.retain(|id| id.is_called(name));
+        if let Some(own) = ids.iter().find(|id| self.registry.ids.made(id)) {
+            return Ok(own.clone());
+        }
+        match ids.as_slice() {
+            [] => Ok(as_it_stands),
+            [one] => Ok(one.clone()),
+            [one, .., other] => Err(NoSuchName::Several {
+                name: as_it_stands,
+                one: one.as_str().to_owned(),
+                other: other.as_str().to_owned(),
+            }),
+        }
     }
 
     /// A job that is running or still readable, once it has printed past `cursor` or has ended, or after `wait`. Of the

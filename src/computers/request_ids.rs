@@ -6,7 +6,7 @@ use std::{
     time::SystemTime,
 };
 
-use crate::wire::names::RequestId;
+use crate::wire::names::{DRAWN_DIGITS, RequestId};
 
 /// Makes request ids that no other bridge, and no earlier run of this one, makes.
 #[derive(Debug)]
@@ -21,7 +21,7 @@ impl Default for RequestIds {
         // The standard library keys each RandomState from the system's random source.
         let bridge = RandomState::new().hash_one((std::process::id(), SystemTime::now()));
         Self {
-            prefix: format!("{:012x}-", bridge >> 16),
+            prefix: format!("{:0DRAWN_DIGITS$x}-", bridge >> (64 - 4 * DRAWN_DIGITS)),
             next: AtomicU64::new(1),
         }
     }

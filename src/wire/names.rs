@@ -6,6 +6,7 @@ use serde::{Deserialize, Serialize};
 use serde_json::Value;
 
 use super::text::TextMode;
+use crate::base::text::one_line;
 
 /// The largest computer number: Lua's numbers are exact up to 2^53.
 const MAX_COMPUTER_ID: f64 = 9_007_199_254_740_992.0;
@@ -30,7 +31,17 @@ impl fmt::Display for ComputerId {
     }
 }
 
+/// How many hexadecimal digits each bridge draws at its start, which all of its ids begin with.
+pub const DRAWN_DIGITS: usize = 12;
+
+/// How many digits of a bridge's prefix people and models are shown. The few bridges whose jobs can be told apart at one
+/// time hardly ever share four; two that do are told apart by their whole ids.
+const SHOWN_DIGITS: usize = 4;
+
 /// The id of a request, and of the job that it becomes: unique across bridges and their restarts.
+///
+/// Whoever reads or types one sees its short form, `3f0c-41` for `3f0c9a1be2d4-41`, which is what [`fmt::Display`] gives.
+/// It is made of the id alone, so that every bridge calls a job the same.
 #[derive(Debug, Clone, PartialEq, Eq, PartialOrd, Ord, Hash, Deserialize, Serialize)]
 #[serde(transparent)]
 pub struct RequestId(String);
@@ -50,6 +61,28 @@ impl RequestId {
     pub fn has_prefix(&self, prefix: &str) -> bool {
         self.0.starts_with(prefix)
     }
+
+    /// Whether this text means it: the id itself, or its short form.
+    pub fn is_called(&self, name: &str) -> bool {
+        self.0 == name
+            || self
+                .short()
+                .is_some_and(|short| name.split_once('-') == Some(short))
+    }
+
+    /// Whether it is one of ours in full.
+    pub fn is_whole(&self) -> bool {
+        self.short().is_some()
+    }
+
+    /// The parts of its short form; none of an id that no bridge of ours made, which has none.
+    fn short(&self) -> Option<(&str, &str)> {
+        let (drawn, number) = self.0.split_once('-')?;
+        let is_ours = drawn.len() == DRAWN_DIGITS
+            && drawn.bytes().all(|digit| digit.is_ascii_hexdigit())
+            && number.bytes().all(|digit| digit.is_ascii_digit());
+        is_ours.then(|| (&drawn[..SHOWN_DIGITS], number))
+    }
 }
 
 impl<T: Into<String>> From<T> for RequestId {
@@ -60,7 +93,11 @@ impl<T: Into<String>> From<T> for RequestId {
 
 impl fmt::Display for RequestId {
     fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
-        self.0.fmt(f)
+        match self.short() {
+            Some((bridge, number)) => write!(f, "{bridge}-{number}"),
+            // It may be anything that a computer made up.
+            None => f.write_str(&one_line(&self.0)),
+        }
     }
 }
 
@@ -140,6 +177,40 @@ impl Method {
             Self::Ping => "ping",
             Self::ExecLua => "exec-lua",
             Self::RunHandler => "run-handler",
+        }
+    }
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    #[test]
+    fn an_id_of_ours_has_a_short_form_and_goes_by_both() {
+        let id = RequestId::from("3f0c9a1be2d4-41");
+        assert_eq!(id.to_string(), "3f0c-41");
+        for name in ["3f0c-41", "3f0c9a1be2d4-41"] {
+            assert!(id.is_called(name), "{name}");
+        }
+        for name in [
+            "", "-", "3f0c", "3f0c-", "3f0c-4", "3f0d-41", "3f0c9-41", "41",
+        ] {
+            assert!(!id.is_called(name), "{name}");
+        }
+    }
+
+    #[test]
+    fn any_other_id_is_shown_whole_and_on_one_line() {
+        for (id, shown) in [
+            ("other-1", "other-1"),
+            ("3F0C9A1BE2D4", "3F0C9A1BE2D4"),
+            ("3f0c9a1be2d4-x", "3f0c9a1be2d4-x"),
+            ("a\n3f0c-41", "a\\n3f0c-41"),
+            ("", ""),
+        ] {
+            assert_eq!(RequestId::from(id).to_string(), shown);
+            assert!(RequestId::from(id).is_called(id), "{id}");
+            assert!(!RequestId::from(id).is_called("3f0c-41"), "{id}");
         }
     }
 }

@@ -230,6 +230,7 @@ async fn one_clients_jobs_are_seen_read_and_stopped_by_another_and_its_lease_hol
         .nth(1)
         .unwrap_or_else(|| panic!("{}", start.text));
     let id = id.split('.').next().unwrap().to_owned();
+    assert!(id.len() <= 8 && id[4..].starts_with('-'), "{id}");
     for bridge in [&mut own, &mut other] {
         let listed = bridge.call("list-jobs", json!({})).await.text;
         assert!(

@@ -188,7 +188,17 @@ async fn at_its_deadline_a_job_goes_on_and_can_be_watched_to_its_end() {
         detached.text
     );
     let id = job_id(&detached.text);
-    assert_eq!(request["id"], id.as_str());
+    let whole = request["id"].as_str().unwrap();
+    let (drawn, number) = whole.split_once('-').unwrap();
+    assert_eq!(
+        (drawn.len(), id.clone()),
+        (12, format!("{}-{number}", &drawn[..4]))
+    );
+    let by_whole = bridge.call("get-job", json!({"jobId": whole})).await.text;
+    assert!(
+        by_whole.starts_with(&format!("Job {id} on computer 4 ")),
+        "{by_whole}"
+    );
 
     let listed = bridge.call("list-jobs", json!({})).await.text;
     assert!(
@@ -458,6 +468,60 @@ async fn jobs_of_another_bridge_are_listed_read_and_cancelled_but_not_acknowledg
         }
     }
     computer.send(&json!({"type": "response", "id": "other-1", "ok": false, "error": {"kind": "cancelled", "message": "cancelled"}})).await;
+    assert!(bridge.answer(stop).await.text.contains("was stopped"));
+    bridge.leave().await;
+}
+
+#[tokio::test]
+async fn jobs_that_share_a_short_form_are_told_apart_by_their_whole_ids() {
+    let mut bridge = Bridge::initialized().await;
+    let port = bridge.link_port().await;
+    let mut computer = Computer::link_boot(port, 4, "first", &[]).await;
+    let tell = |id: &str| {
+        let job = json!({"id": id, "state": "running", "method": "exec-lua", "code": id});
+        json!({"type": "event", "name": "job", "job": job})
+    };
+    for id in ["3f0c9a1be2d4-41", "3f0caaaaaaaa-41", "3f0cbbbbbbbb-42"] {
+        computer.send(&tell(id)).await;
+    }
+    let listed = async |bridge: &mut Bridge| bridge.call("list-jobs", json!({})).await.text;
+    soon("the jobs are listed", async {
+        while !listed(&mut bridge).await.contains("3f0c-42 on 4 ") {}
+    })
+    .await;
+    let get =
+        async |bridge: &mut Bridge, id: &str| bridge.call("get-job", json!({"jobId": id})).await;
+    let both = get(&mut bridge, "3f0c-41").await;
+    assert!(
+        both.is_error
+            && both.text.contains("3f0c9a1be2d4-41")
+            && both.text.contains("3f0caaaaaaaa-41"),
+        "{}",
+        both.text
+    );
+    for id in ["3f0caaaaaaaa-41", "3f0c-42", " 3f0c-42"] {
+        let one = get(&mut bridge, id).await;
+        assert!(!one.is_error, "{id}: {}", one.text);
+    }
+    // Whoever knows the beginning of this bridge's ids can't come between a client and its own job.
+    let call = run(&mut bridge, json!({"timeoutMs": 300})).await;
+    let request = computer.request().await;
+    computer.accept(&request).await;
+    let id = job_id(&bridge.answer(call).await.text);
+    let (shown, number) = id.split_once('-').unwrap();
+    let forged = format!("{shown}{}-{number}", "00000000");
+    computer.send(&tell(&forged)).await;
+    soon("the forged job is listed", async {
+        let line = format!("{id} on 4 ");
+        while listed(&mut bridge).await.matches(&line).count() < 2 {}
+    })
+    .await;
+    let stop = bridge.start_call("cancel-job", json!({"jobId": id})).await;
+    assert_eq!(computer.frame_of_type("cancel").await["id"], request["id"]);
+    let cancelled = json!({"kind": "cancelled", "message": "cancelled"});
+    computer
+        .send(&json!({"type": "response", "id": request["id"], "ok": false, "error": cancelled}))
+        .await;
     assert!(bridge.answer(stop).await.text.contains("was stopped"));
     bridge.leave().await;
 }

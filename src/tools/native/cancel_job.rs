@@ -11,7 +11,7 @@ use super::{
     typed::Native,
 };
 use crate::{
-    computers::{Cancelled, Job, Progress, RequestId, Unreachable},
+    computers::{Cancelled, Job, NoSuchName, Progress, RequestId, Unreachable},
     tools::{
         Context,
         outcome::{self, end_line},
@@ -28,13 +28,15 @@ pub struct CancelJob;
 #[derive(Deserialize)]
 #[serde(rename_all = "camelCase")]
 pub struct Arguments {
-    job_id: RequestId,
+    job_id: String,
 }
 
 #[derive(Debug, Error)]
 pub enum CancelError {
     #[error(transparent)]
     Unreachable(#[from] Unreachable),
+    #[error(transparent)]
+    Name(#[from] NoSuchName),
     #[error(transparent)]
     Unknown(#[from] UnknownJob),
     #[error(
@@ -72,7 +74,8 @@ impl Native for CancelJob {
         Arguments { job_id }: Arguments,
     ) -> Result<CallToolResult, CancelError> {
         let fleet = context.fleet;
-        let before = fleet.job(&job_id, 0, Duration::ZERO).await?;
+        let id = fleet.id_called(&job_id).await?;
+        let before = fleet.job(&id, 0, Duration::ZERO).await?;
         if let Some((_, job)) = before
             && job.has_ended()
         {
@@ -81,7 +84,7 @@ impl Native for CancelJob {
                 job.id
             )));
         }
-        let cancelled = fleet.cancel(&job_id, STOP_TIME).await?;
+        let cancelled = fleet.cancel(&id, STOP_TIME).await?;
         let ((computer, job), cancelled) = cancelled.ok_or(UnknownJob(job_id))?;
         let away = why_out_of_reach(&computer, SystemTime::now());
         let is_too_old = computer.facts().boot.is_none();

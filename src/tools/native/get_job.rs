@@ -9,7 +9,7 @@ use thiserror::Error;
 use super::{list_jobs, typed::Native};
 use crate::{
     base::text::one_line,
-    computers::{Computer, Job, Progress, RequestId, Stage, Unreachable},
+    computers::{Computer, Job, NoSuchName, Progress, Stage, Unreachable},
     tools::{
         Context, outcome, text,
         wording::{name_of, why_out_of_reach},
@@ -28,7 +28,7 @@ pub struct GetJob;
 #[derive(Deserialize)]
 #[serde(rename_all = "camelCase")]
 pub struct Arguments {
-    job_id: RequestId,
+    job_id: String,
     cursor: u64,
     wait_ms: u64,
 }
@@ -38,13 +38,15 @@ pub enum GetError {
     #[error(transparent)]
     Unreachable(#[from] Unreachable),
     #[error(transparent)]
+    Name(#[from] NoSuchName),
+    #[error(transparent)]
     Unknown(#[from] UnknownJob),
 }
 
 /// No computer has such a job.
 #[derive(Debug, Error)]
-#[error("There is no job {}. list-jobs shows those there are; ended ones stay for an hour.", one_line(.0.as_str()))]
-pub struct UnknownJob(pub RequestId);
+#[error("There is no job {}. list-jobs shows those there are; ended ones stay for an hour.", one_line(.0))]
+pub struct UnknownJob(pub String);
 
 impl Native for GetJob {
     const NAME: &'static str = "get-job";
@@ -61,7 +63,8 @@ impl Native for GetJob {
         }: Arguments,
     ) -> Result<CallToolResult, GetError> {
         let wait = Duration::from_millis(wait_ms);
-        let found = context.fleet.job(&job_id, cursor, wait).await?;
+        let id = context.fleet.id_called(&job_id).await?;
+        let found = context.fleet.job(&id, cursor, wait).await?;
         let (computer, job) = found.ok_or(UnknownJob(job_id))?;
         Ok(text(
             job.look(|progress| shown(&computer, &job, progress, cursor)),

@@ -62,7 +62,7 @@ fn line(computer: &Computer, job: &Job, now: SystemTime) -> String {
     }
     format!(
         "{} on {}: {}: {}",
-        one_line(job.id.as_str()),
+        job.id,
         name_of(&computer.facts()),
         parts.join(", "),
         one_line(&job.code)
