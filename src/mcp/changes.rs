@@ -27,6 +27,10 @@ const TELL_TIME: Duration = Duration::from_secs(5);
 /// How often it is looked whether the client is still there.
 const LOOK_EVERY: Duration = Duration::from_secs(30);
 
+/// Clients whose models go by the first list of tools for as long as the session lasts, whatever later ones hold: Claude
+/// Desktop (anthropics/claude-ai-mcp#960).
+const KEEP_THEIR_FIRST_LIST: [&str; 1] = ["claude-ai"];
+
 /// How many subscriptions may be about to begin.
 const BEGINNING: usize = 64;
 
@@ -43,6 +47,8 @@ pub struct Subscriber {
 struct State {
     /// What the client has seen of each list: it has fetched it, or was told that it changed.
     seen: Seen,
+    /// The revision of the list of tools by which the client goes, if it was sent one.
+    sent: Option<u64>,
     /// What there was when a subscription was granted that has not begun yet.
     granted: VecDeque<Arc<Snapshot>>,
     /// The resources whose changes it wants to be told.
@@ -84,6 +90,26 @@ impl Subscriber {
             List::Prompts => seen.prompts = seen.prompts.max(Some(revisions.prompts)),
             List::Resources => seen.resources = seen.resources.max(Some(revisions.resources)),
         }
+    }
+
+    /// Notes that a client of a session was sent its list of tools.
+    pub fn note_sent(&self, revisions: Revisions, client: &str) {
+        let sent = &mut self.lock().sent;
+        if KEEP_THEIR_FIRST_LIST.contains(&client) {
+            sent.get_or_insert(revisions.tools);
+        } else {
+            *sent = Some(revisions.tools);
+        }
+    }
+
+    /// The revision of the list of tools by which the client goes, if it was sent one.
+    pub fn sent(&self) -> Option<u64> {
+        self.lock().sent
+    }
+
+    /// Notes that the client begins anew, and knows no list.
+    pub fn forget_sent(&self) {
+        self.lock().sent = None;
     }
 
     /// Subscribes to a resource; tells whether there was room.

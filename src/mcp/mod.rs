@@ -2,11 +2,13 @@
 
 mod bounds;
 mod changes;
+mod cursor;
 pub mod edge;
 pub mod http;
 mod id_scanner;
 mod in_flight;
 mod incoming;
+mod instructions;
 mod lines;
 mod listener;
 mod mends;

@@ -24,6 +24,9 @@ use super::{
 /// How long changes are collected before they become one new snapshot.
 const BURST: Duration = Duration::from_millis(60);
 
+/// How long it may take to say what there is where that is to be said at once.
+const AT_ONCE: Duration = Duration::from_millis(200);
+
 /// The tools, prompts and resources of this bridge, whichever source they come from.
 pub struct Catalogue {
     snapshot: watch::Sender<Arc<Snapshot>>,
@@ -79,6 +82,7 @@ impl Catalogue {
         ClientCatalogue {
             catalogue: self,
             client,
+            sent: None,
         }
     }
 
@@ -115,9 +119,41 @@ impl Catalogue {
 pub struct ClientCatalogue<'a> {
     catalogue: &'a Catalogue,
     client: Client,
+    /// The revision of the list of tools that the client was sent and goes by, if that is known.
+    sent: Option<u64>,
+}
+
+/// What there is for a client beside the tools in its list.
+#[derive(Debug, Clone, Copy, PartialEq, Eq)]
+pub struct Beside {
+    /// Prompts, or what may yet bring some.
+    pub prompts: bool,
+    /// Resources or their templates, or what may yet bring some.
+    pub resources: bool,
+    /// Tools that can be called and are in no list.
+    pub tools: bool,
 }
 
 impl ClientCatalogue<'_> {
+    /// The same for a client that goes by the list of tools of this revision, if by any.
+    pub fn having_sent(self, sent: Option<u64>) -> Self {
+        Self { sent, ..self }
+    }
+
+    /// What there is for the client beside the tools in its list, once every source has looked or [`AT_ONCE`] is over.
+    pub async fn beside(&self) -> Beside {
+        let _ = timeout(AT_ONCE, self.ready()).await;
+        let view = self.now();
+        let mut sources = self.catalogue.sources.iter().enumerate();
+        let may_come = sources
+            .any(|(number, followed)| !view.has_looked(number) || followed.source.may_bring_more());
+        Beside {
+            prompts: may_come || view.prompts().next().is_some(),
+            resources: may_come || view.shown().next().is_some(),
+            tools: view.has_unlisted(),
+        }
+    }
+
     /// What there is now.
     pub fn now(&self) -> View {
         self.catalogue.now().for_client(self.client)
@@ -146,6 +182,16 @@ impl Others for ClientCatalogue<'_> {
 
     fn reachable(&self) -> Vec<Arc<dyn Tool>> {
         self.now().reachable().cloned().collect()
+    }
+
+    fn unsent(&self) -> Vec<Arc<dyn Tool>> {
+        let view = self.now();
+        // Of a list that has changed since, nobody knows what the client makes of it.
+        if self.sent == Some(view.revisions().tools) {
+            view.unlisted().cloned().collect()
+        } else {
+            view.reachable().cloned().collect()
+        }
     }
 
     fn extended(&self, name: &str) -> Option<PromptSpec> {

@@ -45,7 +45,7 @@ use std::{
 };
 
 use crate::settings::Config;
-pub use catalogue::{Catalogue, ClientCatalogue};
+pub use catalogue::{Beside, Catalogue, ClientCatalogue};
 pub use client::Client;
 use folder::Root;
 pub(crate) use hints::annotations;

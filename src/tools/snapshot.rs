@@ -213,6 +213,23 @@ impl View {
             .map(|(tool, _)| tool)
     }
 
+    /// Those among them that the client is not shown.
+    pub fn unlisted(&self) -> impl Iterator<Item = &Arc<dyn Tool>> {
+        self.all()
+            .filter(|(_, verdict)| matches!(verdict, Verdict::Reachable))
+            .map(|(tool, _)| tool)
+    }
+
+    /// Whether there are any.
+    pub fn has_unlisted(&self) -> bool {
+        self.unlisted().next().is_some()
+    }
+
+    /// Whether the source of this number, from 0, has looked for the first time.
+    pub(super) fn has_looked(&self, source: usize) -> bool {
+        self.snapshot.has_looked(source)
+    }
+
     /// All tools, and what the policy says of each: for a person who looks at what there is.
     pub fn all(&self) -> impl Iterator<Item = (&Arc<dyn Tool>, &Verdict)> {
         self.snapshot

@@ -18,6 +18,12 @@ pub trait Source: Send + Sync {
     /// request, so it returns at once.
     fn wanted(&self, _: Client) {}
 
+    /// Whether prompts or resources may come of it without anybody's doing, once it has looked: not those that a person
+    /// may yet write.
+    fn may_bring_more(&self) -> bool {
+        false
+    }
+
     /// How long a client's question waits for its first look. One that takes longer is told of by a change of the list.
     fn patience(&self) -> Duration {
         FIRST_LOOK

@@ -116,6 +116,9 @@ pub trait Others: Send + Sync {
     /// All tools that may be called, in order of name, those that are not listed included.
     fn reachable(&self) -> Vec<Arc<dyn Tool>>;
 
+    /// Those among them that the client does not know from its list.
+    fn unsent(&self) -> Vec<Arc<dyn Tool>>;
+
     /// What a prompt that others may extend is made of, by its name.
     fn extended(&self, name: &str) -> Option<PromptSpec>;
 

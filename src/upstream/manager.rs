@@ -132,6 +132,14 @@ impl Manager {
         !(found.servers.is_empty() && found.problems.is_empty() && found.shadowed.is_empty())
     }
 
+    /// Whether there is a server that may run and of which is not known yet what it offers.
+    pub fn has_unknown(&self) -> bool {
+        self.lock().all.iter().any(|server| {
+            let state = server.state();
+            state.offers.is_none() && state.phase.may_run()
+        })
+    }
+
     /// What the servers offer together.
     pub fn listing(&self) -> Arc<Listing> {
         self.listing.borrow().clone()

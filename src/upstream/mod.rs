@@ -84,6 +84,11 @@ impl Upstream {
         self.0.is_used()
     }
 
+    /// Whether there is a server of which is not known yet what it offers.
+    fn has_unknown(&self) -> bool {
+        self.0.has_unknown()
+    }
+
     /// Waits until the configuration was read.
     async fn read(&self) {
         self.0.ready().await;

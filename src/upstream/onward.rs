@@ -57,6 +57,10 @@ impl Source for Upstream {
         self.begin(client);
     }
 
+    fn may_bring_more(&self) -> bool {
+        self.has_unknown()
+    }
+
     fn patience(&self) -> Duration {
         TO_READ
     }

@@ -70,6 +70,11 @@ impl Phase {
             Self::Disabled => "disabled",
         }
     }
+
+    /// Whether it may run, now or later.
+    pub fn may_run(self) -> bool {
+        self != Self::Disabled
+    }
 }
 
 /// The state of a server at one moment.

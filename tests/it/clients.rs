@@ -315,7 +315,16 @@ async fn inspect(era: &'static str) {
             0,
             "42",
         ),
-        ("find-tools", json!({"query": "ping"}), 0, "probe-computers"),
+        // With a handshake it has listed first, and so knows all.
+        (
+            "find-tools",
+            json!({"query": "ping"}),
+            0,
+            match era {
+                "legacy" => "No tool has any of these words: ping besides those in your list.",
+                _ => "probe-computers",
+            },
+        ),
         (
             "call-tool",
             json!({"name": "exec-lua", "arguments": {"code": "6 * 7"}}),

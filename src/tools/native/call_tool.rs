@@ -26,7 +26,7 @@ pub enum CallToolError {
     Itself,
     #[error("{}.", .refusal.of(.name))]
     Refused { name: String, refusal: Refusal },
-    #[error("There is no tool `{}`. find-tools shows those there are.", one_line(.0))]
+    #[error("There is no tool `{}`. find-tools shows those that are not in your list.", one_line(.0))]
     Unknown(String),
 }
 

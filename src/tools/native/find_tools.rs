@@ -1,4 +1,4 @@
-//! `find-tools`: the tools there are, by words, with their schemas.
+//! `find-tools`: the tools that a client does not know from its list, by words, with their schemas.
 
 use std::convert::Infallible;
 
@@ -42,13 +42,17 @@ impl Native for FindTools {
 async fn find(context: Context<'_>, Arguments { query, limit }: Arguments) -> String {
     let query = query.unwrap_or_default();
     context.others.wait().await;
-    let reachable = context.others.reachable();
+    let unsent = context.others.unsent();
+    let besides = match unsent.len() == context.others.reachable().len() {
+        true => "",
+        false => " besides those in your list",
+    };
     let words: Vec<_> = query
         .split(|c: char| !c.is_alphanumeric())
         .filter(|word| !word.is_empty())
         .map(str::to_lowercase)
         .collect();
-    let mut found: Vec<_> = reachable
+    let mut found: Vec<_> = unsent
         .iter()
         .map(|tool| tool.definition())
         .filter(|tool| tool.name != FIND_TOOLS && tool.name != CALL_TOOL)
@@ -59,9 +63,9 @@ async fn find(context: Context<'_>, Arguments { query, limit }: Arguments) -> St
     found.sort_by(|(one, _), (other, _)| other.cmp(one));
     if found.is_empty() {
         return match words.is_empty() {
-            true => "There are no tools.".to_owned(),
+            true => format!("There are no tools{besides}."),
             false => format!(
-                "No tool has any of these words: {}. Without a query all are named.",
+                "No tool has any of these words: {}{besides}. Without a query all are named{besides}.",
                 words.join(", ")
             ),
         };
@@ -89,7 +93,7 @@ async fn find(context: Context<'_>, Arguments { query, limit }: Arguments) -> St
             named.push_str(&format!("\nand {more} more"));
         }
         let heading = match full {
-            0 => "All tools; with a query each is shown with its arguments:",
+            0 => &format!("All tools{besides}; with a query each is shown with its arguments:"),
             _ => "Also:",
         };
         parts.push(format!("{heading}\n{named}"));

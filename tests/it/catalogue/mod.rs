@@ -130,7 +130,7 @@ const NOTHING: Cells = &[
     (Way::FindTools, "not found"),
     (
         Way::CallTool,
-        "There is no tool `thing`. find-tools shows those there are.",
+        "There is no tool `thing`. find-tools shows those that are not in your list.",
     ),
     (Way::RunScript, "there is no tool `thing`"),
     (Way::ListPrompts, "not listed"),

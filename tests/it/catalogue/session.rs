@@ -35,10 +35,11 @@ pub enum Way {
     Subscription,
 }
 
+/// In this order, since a client that has listed knows what it was sent, and finds only what it was not.
 pub const WAYS: [Way; 12] = [
+    Way::FindTools,
     Way::List,
     Way::Call,
-    Way::FindTools,
     Way::CallTool,
     Way::RunScript,
     Way::ListPrompts,

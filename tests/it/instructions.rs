@@ -1,0 +1,268 @@
+//! What a client is told when it connects: instructions that are true, tools that it does not know yet, and no list that
+//! is always empty.
+
+use crate::common::{bridge::Bridge, served::Served, tools::Tools};
+use mcp_bridge::{
+    link::agent,
+    simulator::{Computer, ComputerOptions},
+};
+use serde_json::{Value, json};
+use tokio::runtime::Handle;
+
+const CHANGED: &str = "notifications/tools/list_changed";
+
+const PROMPT: &str = "entries:\n  - name: p\n    kind: prompt\n    meta: { mcp.prompt.name: p, mcp.prompt.text: hi }\n";
+const RESOURCE: &str = "entries:\n  - name: r\n    kind: resource\n    meta: { mcp.uri: \"notes://farm\", mcp.text: wheat }\n";
+
+fn stateless(mut params: Value) -> Value {
+    params["_meta"] = json!({
+        "io.modelcontextprotocol/protocolVersion": "2026-07-28",
+        "io.modelcontextprotocol/clientCapabilities": {},
+    });
+    params
+}
+
+async fn find(bridge: &mut Bridge, arguments: Value) -> String {
+    bridge.call("find-tools", arguments).await.text
+}
+
+#[tokio::test]
+async fn what_the_instructions_say_of_programs_and_globals_is_so() {
+    let mut bridge = Bridge::start();
+    let told = bridge.initialize("2025-11-25").await["instructions"].clone();
+    let told = told.as_str().unwrap();
+    let queue = r#"os.queueEvent("paste", "yes") os.queueEvent("key", keys.enter)"#;
+    for words in [
+        queue,
+        "shell.run(",
+        "/startup/mcp-computer.lua",
+        "Globals",
+        "never as instructions",
+    ] {
+        assert!(told.contains(words), "no `{words}` in: {told}");
+    }
+    let port = bridge.link_port().await;
+    let ask = "write('Sure? ') local answer = read() print(... .. ' said ' .. answer)";
+    let mut computers = Vec::new();
+    for (id, version) in [(1, "1.79"), (2, "1.89"), (3, "1.113")] {
+        let mut options = ComputerOptions::new(id)
+            .with_file("mcp-computer.lua", agent::program())
+            .with_file("see.lua", "print('x is ' .. tostring(x))")
+            .with_file("startup/a.lua", "fs.open('/ran', 'w').close()")
+            .with_file(
+                "startup/mcp-computer.lua",
+                format!("shell.run('/mcp-computer ws://{port}')"),
+            )
+            .with_file("startup/z.lua", "fs.open('/never', 'w').close()");
+        options.version = version.parse().unwrap();
+        computers.push(Computer::start(options, "", &Handle::current()).unwrap());
+        bridge.linked(id).await;
+        let write =
+            format!("local file = fs.open('ask.lua', 'w') file.write({ask:?}) file.close()");
+        bridge.lua(id, &write).await;
+        let answered = bridge
+            .lua(id, &format!("{queue} shell.run('ask.lua', 'Steve')"))
+            .await;
+        assert_eq!(answered, "Sure? yes\nSteve said yes\n", "{version}");
+        assert_eq!(
+            bridge.lua(id, "x = 5 shell.run('see.lua') return x").await,
+            "x is nil\n=> 5"
+        );
+        assert_eq!(bridge.lua(id, "return x").await, "=> nil");
+        let ran = "return fs.exists('/ran'), fs.exists('/never')";
+        assert_eq!(bridge.lua(id, ran).await, "=> true\n=> false", "{version}");
+        // It comes back, since its startup starts the agent.
+        bridge.lua(id, "fs.delete('/ran') os.reboot()").await;
+        assert_eq!(bridge.lua(id, ran).await, "=> true\n=> false", "{version}");
+    }
+    bridge.leave().await;
+}
+
+#[tokio::test]
+async fn find_tools_tells_only_of_what_the_client_was_not_sent() {
+    let tools = Tools::new();
+    tools.add("harvest", "return 1");
+    let mut bridge = tools.bridge(&["--upstream", "off"]).await;
+    // Who never listed knows none.
+    let all = find(&mut bridge, json!({})).await;
+    assert!(
+        all.contains("harvest: ") && all.contains("exec-lua: "),
+        "{all}"
+    );
+    bridge.request("tools/list", json!({})).await;
+    assert_eq!(
+        find(&mut bridge, json!({})).await,
+        "There are no tools besides those in your list."
+    );
+    let none = find(&mut bridge, json!({"query": "harvest"})).await;
+    assert!(
+        none.starts_with("No tool has any of these words: harvest besides those in your list."),
+        "{none}"
+    );
+    // A list of the other era is nobody's, and a call of that era knows of no list.
+    let call = stateless(json!({"name": "find-tools", "arguments": {}}));
+    let reply = bridge.request("tools/call", call).await;
+    let text = reply["result"]["content"][0]["text"].as_str().unwrap();
+    assert!(
+        text.contains("harvest: ") && text.contains("exec-lua: "),
+        "{text}"
+    );
+    // What the list has become since, it was not sent.
+    tools.add("sow", "return 2");
+    bridge
+        .message(CHANGED, |message| message["method"] == CHANGED)
+        .await;
+    bridge.request("tools/list", stateless(json!({}))).await;
+    let all = find(&mut bridge, json!({})).await;
+    assert!(all.contains("sow: ") && all.contains("exec-lua: "), "{all}");
+    bridge.request("tools/list", json!({})).await;
+    assert_eq!(
+        find(&mut bridge, json!({})).await,
+        "There are no tools besides those in your list."
+    );
+    // A client that begins anew has no list.
+    bridge.initialize("2025-11-25").await;
+    assert!(find(&mut bridge, json!({})).await.contains("exec-lua: "));
+    bridge.leave().await;
+}
+
+#[tokio::test]
+async fn a_client_that_keeps_its_first_list_finds_what_came_later() {
+    let tools = Tools::new();
+    let mut bridge = tools.start(&["--upstream", "off"]);
+    let client = json!({"name": "claude-ai", "version": "0.1.0"});
+    let hello = json!({"protocolVersion": "2025-06-18", "capabilities": {}, "clientInfo": client});
+    bridge.request("initialize", hello).await;
+    bridge
+        .send(&json!({"jsonrpc": "2.0", "method": "notifications/initialized"}))
+        .await;
+    bridge.request("tools/list", json!({})).await;
+    assert!(
+        find(&mut bridge, json!({}))
+            .await
+            .starts_with("There are no tools besides")
+    );
+    tools.add("sow", "return 2");
+    bridge
+        .message(CHANGED, |message| message["method"] == CHANGED)
+        .await;
+    bridge.request("tools/list", json!({})).await;
+    assert!(find(&mut bridge, json!({})).await.contains("sow: "));
+    bridge.leave().await;
+}
+
+#[tokio::test]
+async fn over_http_each_session_has_its_own_list_and_the_stateless_era_none() {
+    let bridge = Served::start().await;
+    let mut one = bridge.client("2025-11-25").await;
+    let mut other = bridge.client("2025-11-25").await;
+    let mut none = bridge.stateless();
+    for client in [&mut one, &mut none] {
+        client.request("tools/list", json!({})).await;
+    }
+    let find = async |client: &mut crate::common::served::Client| {
+        client.call("find-tools", json!({})).await.text
+    };
+    assert!(
+        find(&mut one)
+            .await
+            .starts_with("There are no tools besides")
+    );
+    assert!(find(&mut other).await.contains("exec-lua: "));
+    assert!(find(&mut none).await.contains("exec-lua: "));
+}
+
+#[tokio::test]
+async fn a_list_that_is_always_empty_is_not_advertised_until_there_is_something_in_it() {
+    let tools = Tools::new();
+    for era in ["initialize", "server/discover"] {
+        for (files, kinds) in [
+            (&[][..], [false, false]),
+            (&[("p/_index.yaml", PROMPT)][..], [true, false]),
+            (
+                &[("p/_index.yaml", PROMPT), ("r/_index.yaml", RESOURCE)][..],
+                [true, true],
+            ),
+        ] {
+            for (file, text) in files {
+                tools.write(file, text);
+            }
+            let mut bridge = tools.start(&["--upstream", "off"]);
+            let told = match era {
+                "initialize" => bridge.initialize("2025-11-25").await,
+                _ => bridge.request(era, stateless(json!({}))).await["result"].clone(),
+            };
+            let capabilities = &told["capabilities"];
+            let there =
+                ["prompts", "resources"].map(|kind| capabilities[kind]["listChanged"] == true);
+            assert_eq!(there, kinds, "{era}: {capabilities}");
+            assert_eq!(
+                capabilities["completions"].is_object(),
+                kinds[0],
+                "{era}: {capabilities}"
+            );
+            assert_eq!(capabilities["tools"]["listChanged"], true);
+            bridge.leave().await;
+            for (file, _) in files {
+                std::fs::remove_file(tools.path().join(file)).unwrap();
+            }
+        }
+    }
+}
+
+#[tokio::test]
+async fn the_first_prompt_is_told_of_to_clients_that_connected_before_it_was_there() {
+    let tools = Tools::new();
+    let mut bridge = tools.start(&["--upstream", "off"]);
+    assert!(bridge.initialize("2025-11-25").await["capabilities"]["prompts"].is_null());
+    let filter = stateless(json!({"notifications": {"promptsListChanged": true}}));
+    let subscription = bridge.ask("subscriptions/listen", filter).await;
+    let acknowledged = "notifications/subscriptions/acknowledged";
+    bridge
+        .message(acknowledged, |message| message["method"] == acknowledged)
+        .await;
+    tools.write("p/_index.yaml", PROMPT);
+    const PROMPTS: &str = "notifications/prompts/list_changed";
+    for by_subscription in [false, true] {
+        bridge
+            .message(PROMPTS, |message| {
+                let id = &message["params"]["_meta"]["io.modelcontextprotocol/subscriptionId"];
+                message["method"] == PROMPTS && (*id == json!(subscription)) == by_subscription
+            })
+            .await;
+    }
+    let prompts = bridge.request("prompts/list", json!({})).await;
+    assert_eq!(prompts["result"]["prompts"][0]["name"], "p");
+    bridge.leave().await;
+}
+
+#[tokio::test]
+async fn a_cursor_that_was_never_given_is_refused_in_words() {
+    let mut bridge = Bridge::initialized().await;
+    for method in [
+        "tools/list",
+        "prompts/list",
+        "resources/list",
+        "resources/templates/list",
+    ] {
+        for cursor in [
+            json!("bogus"),
+            json!(5),
+            json!({}),
+            json!("x".repeat(5_000)),
+        ] {
+            let reply = bridge.request(method, json!({"cursor": cursor})).await;
+            assert_eq!(reply["error"]["code"], -32602, "{method}: {reply}");
+            let words = reply["error"]["message"].as_str().unwrap();
+            assert!(
+                words.contains("one page") && words.len() < 300,
+                "{method}: {words}"
+            );
+        }
+        for none in [json!({}), json!({"cursor": null}), json!({"cursor": ""})] {
+            let reply = bridge.request(method, none).await;
+            assert!(reply["result"].is_object(), "{method}: {reply}");
+        }
+    }
+    bridge.leave().await;
+}
