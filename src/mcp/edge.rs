@@ -4,11 +4,12 @@
 //! one id, and holds any number of answers for a client that stopped reading. This transport sees to all of that.
 
 use std::{
+    collections::VecDeque,
     future::Future,
     io,
     sync::{
         Arc, Mutex, MutexGuard, PoisonError,
-        atomic::{AtomicUsize, Ordering},
+        atomic::{AtomicBool, AtomicUsize, Ordering},
     },
     time::Duration,
 };
@@ -17,18 +18,20 @@ use rmcp::{
     RoleServer,
     model::{
         ClientJsonRpcMessage, ClientNotification, ClientRequest, GetMeta, JsonRpcMessage,
-        ProtocolVersion, RequestId, ServerJsonRpcMessage,
+        ProtocolVersion, RequestId, ServerJsonRpcMessage, ServerResult,
     },
     transport::Transport,
 };
+use serde_json::value::RawValue;
 use tokio::{
     io::AsyncWriteExt,
     sync::Notify,
-    time::{Instant, timeout_at},
+    time::{Instant, timeout, timeout_at},
 };
 use tokio_util::sync::CancellationToken;
 
 use super::{
+    batch::{Answers, Batch},
     in_flight::InFlight,
     incoming::{self, Incoming},
     lines::{Line, Lines, MAX_LINE},
@@ -48,6 +51,8 @@ const LAST_ANSWERS: Duration = Duration::from_millis(250);
 /// The transport between a client's lines and rmcp.
 pub struct Edge {
     lines: Lines,
+    /// The batch that is being read, and those of its messages that were not read yet.
+    batch: Option<(Arc<Batch>, VecDeque<Box<RawValue>>)>,
     shared: Arc<Shared>,
     /// Whether rmcp has seen what opens a session; before that it ends at anything but a request.
     open: bool,
@@ -62,7 +67,9 @@ pub struct Edge {
 struct Shared {
     output: tokio::sync::Mutex<Output>,
     /// Requests that have no answer yet.
-    in_flight: Mutex<InFlight>,
+    in_flight: Mutex<InFlight<Option<Arc<Batch>>>>,
+    /// Whether the session is of a revision without batches; before one is agreed they are taken.
+    has_no_batches: AtomicBool,
     /// Bytes of answers that were not written yet.
     unread: AtomicUsize,
     /// Told when a request was answered or bytes were written.
@@ -82,12 +89,14 @@ impl Edge {
         let shared = Shared {
             output: tokio::sync::Mutex::new(output),
             in_flight: Mutex::default(),
+            has_no_batches: AtomicBool::new(false),
             unread: AtomicUsize::new(0),
             progress: Notify::new(),
             gone: gone.clone(),
         };
         Self {
             lines: Lines::new(input),
+            batch: None,
             shared: Arc::new(shared),
             open: false,
             gone,
@@ -105,11 +114,19 @@ impl Edge {
                     request.request,
                     ClientRequest::SubscriptionsListenRequest(_)
                 );
-                let Some(id) = self.shared.lock_in_flight().enter(&request.id, by_any_id) else {
-                    self.shared.clone().answer(incoming::id_in_use(&request.id));
+                let batch = self.batch.as_ref().map(|(batch, _)| batch.clone());
+                let entered =
+                    self.shared
+                        .lock_in_flight()
+                        .enter(&request.id, by_any_id, batch.clone());
+                let Some(id) = entered else {
+                    self.refuse(incoming::id_in_use(&request.id));
                     return false;
                 };
                 request.id = id;
+                if let Some(batch) = batch {
+                    batch.expect();
+                }
                 if uses(&request.request)
                     && let Some(wanted) = self.wanted.take()
                 {
@@ -125,13 +142,64 @@ impl Edge {
                     && let Some(id) = &mut cancelled.params.request_id
                     && self.open
                 {
-                    let known_as = self.shared.lock_in_flight().cancel(id);
-                    *id = known_as.unwrap_or_else(|| id.clone());
+                    let cancelled = self.shared.lock_in_flight().cancel(id);
+                    if let Some((known_as, batch)) = cancelled {
+                        *id = known_as;
+                        self.send_later(batch.and_then(|batch| batch.came(None)));
+                    }
                     self.shared.progress.notify_waiters();
                 }
                 self.open
             }
             JsonRpcMessage::Response(_) | JsonRpcMessage::Error(_) => self.open,
+        }
+    }
+
+    /// The next thing that the client says; none at the end. Dropping the future loses nothing.
+    async fn next(&mut self) -> io::Result<Option<Incoming>> {
+        if let Some((batch, rest)) = &mut self.batch {
+            if let Some(message) = rest.pop_front() {
+                return Ok(Some(incoming::read_in_batch(&message)));
+            }
+            let answers = batch.all_read();
+            self.batch = None;
+            self.send_later(answers);
+        }
+        let line = self.lines.next().await?;
+        Ok(line.map(|line| match line {
+            Line::Whole(line) => incoming::read(line),
+            Line::TooLong(id) => Incoming::Refused(incoming::too_long(id.as_deref(), MAX_LINE)),
+        }))
+    }
+
+    /// Begins to read a batch, if the session has such.
+    fn open_batch(&mut self, messages: Vec<Box<RawValue>>) {
+        if self.shared.has_no_batches.load(Ordering::Acquire) {
+            for answer in incoming::no_batches(&messages) {
+                self.refuse(answer);
+            }
+        } else {
+            self.batch = Some((Arc::default(), messages.into()));
+        }
+    }
+
+    /// Gives an answer of the edge's own: in the batch that is being read, or as a line.
+    fn refuse(&self, answer: String) {
+        match &self.batch {
+            None => self.shared.clone().answer(answer),
+            Some((batch, _)) => {
+                let answer = answer.into_bytes();
+                self.shared.count(answer.len());
+                self.send_later(batch.add(answer));
+            }
+        }
+    }
+
+    /// Sends answers of a batch, without keeping the reader waiting.
+    fn send_later(&self, answers: Option<Answers>) {
+        if let Some(answers) = answers {
+            let shared = self.shared.clone();
+            tokio::spawn(async move { shared.write_batch(answers).await });
         }
     }
 
@@ -164,6 +232,17 @@ impl Edge {
             }
         };
         let _ = timeout_at(until, done).await;
+        // Of batches, what there is: the rest of them would not come any more.
+        let batches: Vec<_> = {
+            let in_flight = self.shared.lock_in_flight();
+            in_flight.kept().flatten().cloned().collect()
+        };
+        let rest = async {
+            for answers in batches.iter().filter_map(|batch| batch.so_far()) {
+                let _ = self.shared.write_batch(answers).await;
+            }
+        };
+        let _ = timeout(LAST_ANSWERS, rest).await;
     }
 }
 
@@ -208,6 +287,12 @@ impl Transport<RoleServer> for Edge {
             {
                 return Ok(());
             }
+            if let JsonRpcMessage::Response(response) = &message
+                && let ServerResult::InitializeResult(agreed) = &response.result
+            {
+                let has_none = !incoming::has_batches(&agreed.protocol_version);
+                shared.has_no_batches.store(has_none, Ordering::Release);
+            }
             let answered = match &mut message {
                 JsonRpcMessage::Response(response) => Some(&mut response.id),
                 JsonRpcMessage::Error(error) => error.id.as_mut(),
@@ -226,25 +311,20 @@ impl Transport<RoleServer> for Edge {
     async fn receive(&mut self) -> Option<ClientJsonRpcMessage> {
         loop {
             self.room().await;
-            let incoming = match self.lines.next().await {
-                Ok(Some(Line::Whole(line))) => incoming::read(line),
-                Ok(Some(Line::TooLong(id))) => {
-                    Incoming::Refused(incoming::too_long(id.as_deref(), MAX_LINE))
+            match self.next().await {
+                Ok(Some(Incoming::Message(mut message))) => {
+                    if self.admit(&mut message) {
+                        return Some(*message);
+                    }
                 }
+                Ok(Some(Incoming::Batch(messages))) => self.open_batch(messages),
+                Ok(Some(Incoming::Nothing)) => {}
+                Ok(Some(Incoming::Refused(reply))) => self.refuse(reply),
                 Ok(None) => break,
                 Err(error) => {
                     tracing::warn!(%error, "standard input can't be read");
                     break;
                 }
-            };
-            match incoming {
-                Incoming::Message(mut message) => {
-                    if self.admit(&mut message) {
-                        return Some(*message);
-                    }
-                }
-                Incoming::Nothing => {}
-                Incoming::Refused(reply) => self.shared.clone().answer(reply),
             }
         }
         self.last_answers().await;
@@ -267,24 +347,61 @@ impl Shared {
     /// Ends a line and counts it as unread, before it waits for its turn.
     fn announce(&self, mut line: Vec<u8>) -> Vec<u8> {
         line.push(b'\n');
-        self.unread.fetch_add(line.len(), Ordering::AcqRel);
+        self.count(line.len());
         line
+    }
+
+    /// Counts bytes as unread.
+    fn count(&self, bytes: usize) {
+        self.unread.fetch_add(bytes, Ordering::AcqRel);
     }
 
     /// Writes a line that was announced, whole: writers take turns. If it answers a request, by the id that rmcp knows,
     /// the client's id is free again before it can have read the line; if that was cancelled meanwhile, nothing is
-    /// written.
-    async fn write(&self, line: Vec<u8>, answers: Option<&RequestId>) -> io::Result<()> {
+    /// written, and if it was of a batch, it goes with the other answers of that.
+    async fn write(&self, mut line: Vec<u8>, answers: Option<&RequestId>) -> io::Result<()> {
+        let mut bytes = line.len();
         let written = async {
             let mut output = self.output.lock().await;
-            if answers.is_some_and(|id| !self.lock_in_flight().answer(id)) {
-                return Ok(());
+            if let Some(id) = answers {
+                let Some(batch) = self.lock_in_flight().answer(id) else {
+                    return Ok(());
+                };
+                if let Some(batch) = batch {
+                    // Its bytes stay counted, but for the line feed, until they are sent.
+                    line.pop();
+                    bytes = 1;
+                    let Some(gathered) = batch.came(Some(line)) else {
+                        return Ok(());
+                    };
+                    bytes += gathered.bytes;
+                    line = gathered.line;
+                    line.push(b'\n');
+                }
             }
             output.write_all(&line).await?;
             output.flush().await
         }
         .await;
-        self.unread.fetch_sub(line.len(), Ordering::AcqRel);
+        self.was_written(bytes, written)
+    }
+
+    /// Writes answers of a batch as a line.
+    async fn write_batch(&self, answers: Answers) -> io::Result<()> {
+        let Answers { mut line, bytes } = answers;
+        line.push(b'\n');
+        let written = async {
+            let mut output = self.output.lock().await;
+            output.write_all(&line).await?;
+            output.flush().await
+        }
+        .await;
+        self.was_written(bytes, written)
+    }
+
+    /// Notes what came of writing so many bytes that were counted.
+    fn was_written(&self, bytes: usize, written: io::Result<()>) -> io::Result<()> {
+        self.unread.fetch_sub(bytes, Ordering::AcqRel);
         self.progress.notify_waiters();
         if let Err(error) = &written {
             tracing::warn!(%error, "standard output can't be written: the client is gone");
@@ -297,7 +414,7 @@ impl Shared {
         self.lock_in_flight().len()
     }
 
-    fn lock_in_flight(&self) -> MutexGuard<'_, InFlight> {
+    fn lock_in_flight(&self) -> MutexGuard<'_, InFlight<Option<Arc<Batch>>>> {
         // It is never left half changed.
         self.in_flight
             .lock()

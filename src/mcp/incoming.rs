@@ -1,21 +1,27 @@
 //! What a line of standard input or the body of a request is: a message for rmcp, or something that is answered at
 //! once. No I/O.
 
-use rmcp::model::ClientJsonRpcMessage;
+use rmcp::model::{ClientJsonRpcMessage, ClientRequest, GetMeta, JsonRpcMessage, ProtocolVersion};
 use serde::Serialize;
 use serde_json::{Value, value::RawValue};
 
-use super::id_scanner::find_id;
+use super::{cursor, greeting, id_scanner::find_id};
 
 /// JSON-RPC 2.0, section 5.1.
 const PARSE_ERROR: i32 = -32_700;
 const INVALID_REQUEST: i32 = -32_600;
+const INVALID_PARAMS: i32 = -32_602;
+
+/// How many messages a batch has at most: all answers to them are one message too.
+const MAX_BATCH: usize = 1_000;
 
 /// What one line is.
 #[derive(Debug)]
 pub enum Incoming {
     /// A message.
     Message(Box<ClientJsonRpcMessage>),
+    /// Several, each to be read by itself: a batch, which revisions up to 2025-03-26 have.
+    Batch(Vec<Box<RawValue>>),
     /// No message, with the line that answers it.
     Refused(String),
     /// Nothing that wants an answer: an empty line, or a notification that can't be read.
@@ -31,9 +37,19 @@ pub fn read(line: &[u8]) -> Incoming {
         return Incoming::Nothing;
     }
     match serde_json::from_slice::<ClientJsonRpcMessage>(line) {
-        Ok(message) => Incoming::Message(Box::new(message)),
+        Ok(message) => taken(message, line),
         Err(error) => diagnose(line, &error),
     }
+}
+
+/// What a message is, that rmcp could read from this line.
+fn taken(message: ClientJsonRpcMessage, line: &[u8]) -> Incoming {
+    if let JsonRpcMessage::Request(request) = &message
+        && let Some(problem) = cursor::unreadable(&request.request, line)
+    {
+        return refuse(find_id(line).as_deref(), INVALID_PARAMS, &problem);
+    }
+    Incoming::Message(Box::new(greeting::mended(&message).unwrap_or(message)))
 }
 
 /// Why a line is no message, once rmcp could not read it.
@@ -48,13 +64,10 @@ fn diagnose(line: &[u8], error: &serde_json::Error) -> Incoming {
             );
         }
     };
-    let Value::Object(fields) = value else {
-        let what = if value.is_array() {
-            "an array: batches are not supported, send one message at a time"
-        } else {
-            "not a JSON object"
-        };
-        return refuse(None, INVALID_REQUEST, &format!("This message is {what}"));
+    let fields = match value {
+        Value::Object(fields) => fields,
+        Value::Array(_) => return batch(line),
+        _ => return refuse(None, INVALID_REQUEST, "This message is not a JSON object"),
     };
     if !fields.contains_key("id") && fields.get("method").is_some_and(Value::is_string) {
         tracing::debug!(%error, "passed over a notification that can't be read");
@@ -85,6 +98,71 @@ fn diagnose(line: &[u8], error: &serde_json::Error) -> Incoming {
         INVALID_REQUEST,
         &format!("Invalid request: {problem}"),
     )
+}
+
+/// The messages of an array, which was read as one before.
+fn batch(line: &[u8]) -> Incoming {
+    let messages: Vec<Box<RawValue>> = serde_json::from_slice(line).unwrap_or_default();
+    match messages.len() {
+        0 => refuse(None, INVALID_REQUEST, "This batch is empty"),
+        count if count > MAX_BATCH => {
+            let problem =
+                format!("This batch has {count} messages, and one has {MAX_BATCH} at most");
+            refuse(None, INVALID_REQUEST, &problem)
+        }
+        _ => Incoming::Batch(messages),
+    }
+}
+
+/// The answers to a batch in a session whose revision has none: one for each request, since a client waits for each.
+pub fn no_batches(messages: &[Box<RawValue>]) -> Vec<String> {
+    const PROBLEM: &str = "Batches belong to revisions of MCP up to 2025-03-26, and this is none of them: send each \
+        message by itself";
+    let requests = messages.iter().filter_map(|message| {
+        let message = message.get();
+        let fields: Value = serde_json::from_str(message).ok()?;
+        fields.get("method")?;
+        find_id(message.as_bytes())
+    });
+    let mut answers: Vec<_> = requests
+        .map(|id| reply(Some(&id), INVALID_REQUEST, PROBLEM))
+        .collect();
+    if answers.is_empty() {
+        answers.push(reply(None, INVALID_REQUEST, PROBLEM));
+    }
+    answers
+}
+
+/// What a message of a batch is.
+pub fn read_in_batch(message: &RawValue) -> Incoming {
+    let line = message.get().as_bytes();
+    if !line.starts_with(b"{") {
+        let problem = "This part of a batch is not a JSON object";
+        return refuse(None, INVALID_REQUEST, problem);
+    }
+    let incoming = read(line);
+    let Incoming::Message(message) = &incoming else {
+        return incoming;
+    };
+    let JsonRpcMessage::Request(request) = &**message else {
+        return incoming;
+    };
+    let problem = match &request.request {
+        ClientRequest::InitializeRequest(_) => "`initialize` can't be part of a batch",
+        other => {
+            let version = other.get_meta().protocol_version();
+            if version.is_none_or(|version| has_batches(&version)) {
+                return incoming;
+            }
+            "This request is of a revision of MCP that has no batches: send it by itself"
+        }
+    };
+    refuse(find_id(line).as_deref(), INVALID_REQUEST, problem)
+}
+
+/// Whether this revision has batches.
+pub fn has_batches(version: &ProtocolVersion) -> bool {
+    version.as_str() <= ProtocolVersion::V_2025_03_26.as_str()
 }
 
 /// The answer to a line that is too long to be read, whose id was picked out while it passed.
@@ -216,7 +294,6 @@ mod tests {
             "{",
             "nonsense",
             "[]",
-            r#"[{"jsonrpc":"2.0","id":1,"method":"ping"}]"#,
             "7",
             "null",
             "{}",
@@ -231,6 +308,50 @@ mod tests {
                 "{line}: {reply}"
             );
         }
+    }
+
+    #[test]
+    fn an_array_is_a_batch_whose_messages_are_read_one_by_one() {
+        let Incoming::Batch(messages) = read(
+            br#" [{"jsonrpc":"2.0","id":1,"method":"ping"}, 7, [], {"id":2}, {"jsonrpc":"2.0","method":"x"},
+                {"jsonrpc":"2.0","id":3,"method":"initialize"},
+                {"jsonrpc":"2.0","id":4,"method":"tools/list","params":{"_meta":{
+                    "io.modelcontextprotocol/protocolVersion":"2026-07-28"}}}]"#,
+        ) else {
+            panic!("no batch")
+        };
+        let answers: Vec<_> = messages
+            .iter()
+            .map(|message| match read_in_batch(message) {
+                Incoming::Refused(reply) => serde_json::from_str::<Value>(&reply).unwrap(),
+                Incoming::Message(_) => json!("a message"),
+                other => panic!("{other:?}"),
+            })
+            .collect();
+        assert_eq!(
+            (&answers[0], &answers[4]),
+            (&json!("a message"), &json!("a message"))
+        );
+        for (at, id) in [
+            (1, Value::Null),
+            (2, Value::Null),
+            (3, json!(2)),
+            (5, json!(3)),
+            (6, json!(4)),
+        ] {
+            assert_eq!(
+                (&answers[at]["id"], &answers[at]["error"]["code"]),
+                (&id, &json!(-32600)),
+                "{at}"
+            );
+        }
+        let refused = no_batches(&messages);
+        assert_eq!(refused.len(), 3, "{refused:?}");
+        assert_eq!(no_batches(&messages[1..3]).len(), 1);
+        let many = format!("[{}1]", "1,".repeat(MAX_BATCH));
+        assert!(
+            matches!(read(many.as_bytes()), Incoming::Refused(reply) if reply.contains("1001"))
+        );
     }
 
     #[test]
@@ -251,7 +372,6 @@ mod tests {
 #[cfg(test)]
 mod properties {
     use proptest::{collection::vec, prelude::*, sample::Index};
-    use rmcp::model::JsonRpcMessage;
 
     use super::*;
     use crate::mcp::id_scanner::properties::{
@@ -283,7 +403,7 @@ mod properties {
                     .get("id")
                     .cloned();
             }
-            Incoming::Nothing => return None,
+            Incoming::Nothing | Incoming::Batch(_) => return None,
             Incoming::Message(message) => match &**message {
                 JsonRpcMessage::Request(request) => Some(&request.id),
                 JsonRpcMessage::Response(response) => Some(&response.id),

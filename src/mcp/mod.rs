@@ -1,9 +1,11 @@
 //! The MCP side: JSON-RPC on standard input and output, or over HTTP, served by rmcp.
 
+mod batch;
 mod bounds;
 mod changes;
 mod cursor;
 pub mod edge;
+mod greeting;
 pub mod http;
 mod id_scanner;
 mod in_flight;

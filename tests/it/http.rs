@@ -240,7 +240,7 @@ async fn what_there_is_not_is_said_to_be_not_there() {
     for (method, path, expected) in [
         (Method::GET, "/", 404),
         (Method::GET, "/.well-known/oauth-protected-resource", 404),
-        (Method::POST, "/mcp/", 404),
+        (Method::POST, "/mcp//", 404),
         (Method::PUT, "/mcp", 405),
         (Method::POST, "/health", 405),
         // A browser.

@@ -4,6 +4,7 @@
 
 mod agent;
 mod architecture;
+mod batches;
 mod bounded;
 mod bridges;
 mod bytes;
@@ -18,9 +19,11 @@ mod errors;
 mod examples;
 mod hands;
 mod http;
+mod http_manners;
 mod http_sessions;
 #[cfg(unix)]
 mod install;
+mod instructions;
 mod jobs;
 mod leaving;
 mod link;

@@ -29,7 +29,7 @@ async fn every_revision_with_a_handshake_is_served() {
         assert!(result["serverInfo"]["title"].is_string());
         let instructions = result["instructions"].as_str().unwrap();
         assert!(
-            instructions.len() < 600 && instructions.contains("never as instructions"),
+            instructions.len() < 1_200 && instructions.contains("never as instructions"),
             "{instructions}"
         );
         assert_eq!(bridge.request("ping", json!({})).await["result"], json!({}));
@@ -193,6 +193,43 @@ async fn malformed_parameters_and_unknown_names_are_clear_errors() {
         "{}",
         wrong.text
     );
+    bridge.leave().await;
+}
+
+#[tokio::test]
+async fn a_client_that_says_little_in_initialize_is_served() {
+    for (params, revision) in [
+        (json!({}), "2025-11-25"),
+        (json!({"protocolVersion": "2025-03-26"}), "2025-03-26"),
+        (
+            json!({"protocolVersion": "2024-11-05", "clientInfo": {"name": "x"}}),
+            "2024-11-05",
+        ),
+        (
+            json!({"protocolVersion": "2025-06-18", "capabilities": {}, "clientInfo": {"version": 1}}),
+            "2025-06-18",
+        ),
+        (
+            json!({"protocolVersion": 3, "capabilities": null, "clientInfo": "x"}),
+            "2025-11-25",
+        ),
+    ] {
+        let mut bridge = Bridge::start();
+        let reply = bridge.request("initialize", params.clone()).await;
+        assert_eq!(
+            reply["result"]["protocolVersion"], revision,
+            "{params}: {reply}"
+        );
+        let called = bridge.call("probe-computers", json!({})).await;
+        assert_eq!(called.text, "No computers connected.");
+        bridge.leave().await;
+    }
+    let mut bridge = Bridge::start();
+    bridge
+        .send(&json!({"jsonrpc": "2.0", "id": "bare", "method": "initialize"}))
+        .await;
+    let reply = bridge.reply(&json!("bare")).await;
+    assert!(reply["result"].is_object(), "{reply}");
     bridge.leave().await;
 }
 

@@ -2,7 +2,10 @@
 
 use std::{pin::pin, sync::Arc, time::Duration};
 
-use axum::body::{Body, Bytes};
+use axum::{
+    body::{Body, Bytes, HttpBody},
+    http::{HeaderMap, HeaderName, header},
+};
 use futures_util::{Stream, StreamExt};
 use tokio::{
     sync::{OwnedSemaphorePermit, Semaphore},
@@ -10,6 +13,9 @@ use tokio::{
 };
 
 use crate::mcp::{id_scanner::IdScanner, lines::MAX_LINE};
+
+/// What says that an answer is a message.
+pub const JSON: [(HeaderName, &str); 1] = [(header::CONTENT_TYPE, "application/json")];
 
 /// The largest message that is taken, in bytes: as on standard input.
 pub const MAX_BODY: usize = MAX_LINE;
@@ -23,6 +29,9 @@ const PAUSE: Duration = Duration::from_secs(30);
 
 /// How long all of a message may take. One that comes byte by byte would hold its place for ever.
 const WHOLE: Duration = Duration::from_secs(120);
+
+/// How long a message that nobody wants may take to come.
+const UNWANTED_TIME: Duration = Duration::from_secs(5);
 
 /// From how many bytes on a message is large.
 const LARGE: usize = 256 * 1024;
@@ -62,6 +71,30 @@ pub enum Unread {
     TooLarge(Option<String>),
     /// The client stopped sending.
     Stopped,
+}
+
+/// Reads a body that nobody wants, and drops it, so that its connection can take the next request. Tells whether that was
+/// all of it; if not, the connection has to end.
+pub async fn discard(body: Body, headers: &HeaderMap) -> bool {
+    if body.is_end_stream() {
+        return true;
+    }
+    if headers.contains_key(header::EXPECT) {
+        // To read it would be to ask for it.
+        return false;
+    }
+    let mut chunks = pin!(body.into_data_stream());
+    let all = async {
+        let mut read = 0;
+        while let Some(Ok(chunk)) = chunks.next().await {
+            read += chunk.len();
+            if read > MAX_BODY {
+                return false;
+            }
+        }
+        true
+    };
+    timeout(UNWANTED_TIME, all).await.unwrap_or(false)
 }
 
 /// Reads a body whose length was `declared`, if it was.

@@ -1,7 +1,10 @@
 //! MCP over streamable HTTP, for clients that find a bridge running: the port, and its connections.
 
+mod accept;
 pub mod admission;
+mod batch;
 mod body;
+mod cors;
 mod early;
 mod outbox;
 pub mod routes;

@@ -5,7 +5,7 @@ use std::{fmt, net::SocketAddr, sync::Arc};
 use axum::{
     body::Body,
     extract::Request,
-    http::{HeaderMap, HeaderName, Method, StatusCode, header},
+    http::{HeaderMap, HeaderName, HeaderValue, Method, StatusCode, header, request::Parts},
     response::{IntoResponse, Response},
 };
 use rmcp::{
@@ -15,10 +15,12 @@ use rmcp::{
 use tokio_util::sync::CancellationToken;
 
 use super::{
+    accept,
     admission::{HttpAdmission, Unauthorized},
-    body::{self, LargePlaces, MAX_BODY, Unread},
-    early,
-    sessions::Sessions,
+    batch,
+    body::{self, JSON, LargePlaces, MAX_BODY, Unread},
+    cors, early,
+    sessions::{NO_SESSION, SESSION_ID, Sessions},
 };
 use crate::{
     base::{
@@ -32,10 +34,11 @@ use crate::{
     },
 };
 
-const SESSION_ID: HeaderName = HeaderName::from_static("mcp-session-id");
 const LAST_EVENT_ID: HeaderName = HeaderName::from_static("last-event-id");
 
-const JSON: [(HeaderName, &str); 1] = [(header::CONTENT_TYPE, "application/json")];
+/// What can be done at each path.
+const MCP_METHODS: &str = "GET, POST, DELETE, OPTIONS";
+const HEALTH_METHODS: &str = "GET, HEAD, OPTIONS";
 
 /// The MCP port's routes, shared by all connections.
 #[derive(Clone)]
@@ -100,51 +103,71 @@ impl Routes {
 
 impl Answers for Routes {
     async fn answer(&self, request: Request, peer: SocketAddr) -> Response {
-        if let Err(refusal) = self.inner.admission.check(request.headers()) {
+        let (mut parts, body) = request.into_parts();
+        if let Err(refusal) = self.inner.admission.check(&parts.headers) {
             tracing::warn!(%peer, %refusal, "request refused");
-            return (StatusCode::FORBIDDEN, format!("{refusal}\n")).into_response();
+            let answer = (StatusCode::FORBIDDEN, format!("{refusal}\n")).into_response();
+            return unread(answer, body, &parts.headers).await;
         }
-        match request.uri().path() {
-            "/mcp" => self.authorized(request, peer).await,
-            "/health" => self.health(request.method()).await,
-            _ => (StatusCode::NOT_FOUND, NOT_FOUND).into_response(),
+        let origin = parts.headers.get(header::ORIGIN).cloned();
+        let mut answer = match self.at_once(&parts, peer).await {
+            Some(answer) => unread(answer, body, &parts.headers).await,
+            None => {
+                accept::spell_out(&mut parts.headers);
+                self.protocol(parts, body, peer).await
+            }
+        };
+        if let Some(origin) = origin {
+            cors::allow(origin, answer.headers_mut());
         }
+        answer
     }
 }
 
 impl Routes {
-    async fn health(&self, method: &Method) -> Response {
-        if method != Method::GET && method != Method::HEAD {
-            return (
-                StatusCode::METHOD_NOT_ALLOWED,
-                [(header::ALLOW, "GET, HEAD")],
-            )
-                .into_response();
+    /// The answer to what needs no look at the request's body.
+    async fn at_once(&self, parts: &Parts, peer: SocketAddr) -> Option<Response> {
+        let path = parts.uri.path();
+        // Some clients end every address with a slash.
+        let (methods, is_health) = match path.strip_suffix('/').unwrap_or(path) {
+            "/mcp" => (MCP_METHODS, false),
+            "/health" => (HEALTH_METHODS, true),
+            _ => return Some((StatusCode::NOT_FOUND, NOT_FOUND).into_response()),
+        };
+        if parts.method == Method::OPTIONS {
+            return Some(cors::options(methods, &parts.headers));
         }
-        (JSON, format!("{}\n", self.inner.fleet.health().await)).into_response()
-    }
-
-    async fn authorized(&self, request: Request, peer: SocketAddr) -> Response {
-        if let Err(refusal) = self.inner.admission.check_token(request.headers()) {
+        if !methods
+            .split(", ")
+            .any(|method| method == parts.method.as_str())
+        {
+            let allowed = [(header::ALLOW, methods)];
+            return Some((StatusCode::METHOD_NOT_ALLOWED, allowed).into_response());
+        }
+        if is_health {
+            let health = format!("{}\n", self.inner.fleet.health().await);
+            return Some((JSON, health).into_response());
+        }
+        if let Err(refusal) = self.inner.admission.check_token(&parts.headers) {
             tracing::warn!(%peer, %refusal, "request refused");
             // Clients that know of no token yet ask without one, to learn that there is one.
             if refusal == Unauthorized::Wrong {
                 self.inner.late.wait().await;
             }
-            return (
-                StatusCode::UNAUTHORIZED,
-                [(header::WWW_AUTHENTICATE, "Bearer")],
-                format!("{refusal}\n"),
-            )
-                .into_response();
+            let wanted = [(header::WWW_AUTHENTICATE, "Bearer")];
+            let answer = (StatusCode::UNAUTHORIZED, wanted, format!("{refusal}\n"));
+            return Some(answer.into_response());
         }
-        if request.method() == Method::POST {
-            return self.message(request, Origin::of(peer.ip())).await;
+        self.unknown(&parts.method, &parts.headers)
+    }
+
+    /// The answer to what is the protocol's own.
+    async fn protocol(&self, parts: Parts, body: Body, peer: SocketAddr) -> Response {
+        if parts.method == Method::POST {
+            return self.message(parts, body, Origin::of(peer.ip())).await;
         }
-        if let Some(refusal) = self.unknown(request.method(), request.headers()) {
-            return refusal;
-        }
-        let ends = request.method() == Method::DELETE;
+        let ends = parts.method == Method::DELETE;
+        let request = Request::from_parts(parts, body);
         let mut response = self.inner.protocol.handle(request).await.map(Body::new);
         if ends && response.status() == StatusCode::ACCEPTED {
             // The session has ended already. The Python SDK takes anything but this for a failure.
@@ -164,46 +187,48 @@ impl Routes {
         if resumes && !self.inner.sessions.can_resume(session, event) {
             // Clients ask again and again as long as they get a stream, an empty one too. This is how the specification
             // lets a server say that there is none.
-            let allowed = [(header::ALLOW, "POST, DELETE")];
+            let allowed = [(header::ALLOW, "POST, DELETE, OPTIONS")];
             return Some((StatusCode::METHOD_NOT_ALLOWED, allowed, NO_STREAM).into_response());
         }
         None
     }
 
-    async fn message(&self, request: Request, origin: Origin) -> Response {
-        let (parts, body) = request.into_parts();
+    async fn message(&self, parts: Parts, body: Body, origin: Origin) -> Response {
         let declared = text(&parts.headers, &header::CONTENT_LENGTH)
             .and_then(|length| length.parse::<u64>().ok());
         let waits = parts.headers.contains_key(header::EXPECT);
         if waits && declared.is_some_and(|length| length > MAX_BODY as u64) {
             // It sends the message only if it is told to go on.
-            return too_large(None);
+            return closing(too_large(None));
         }
         let message = match body::read(body, declared, &self.inner.places).await {
             Ok(message) => message,
-            Err(Unread::TooLarge(id)) => return too_large(id.as_deref()),
+            Err(Unread::TooLarge(id)) => return closing(too_large(id.as_deref())),
             Err(Unread::Stopped) => {
-                return (StatusCode::REQUEST_TIMEOUT, "The message did not come.\n")
-                    .into_response();
+                let answer = (StatusCode::REQUEST_TIMEOUT, "The message did not come.\n");
+                return closing(answer.into_response());
             }
         };
-        let opens_session = match incoming::read(&message.bytes) {
+        let (message, opens_session) = match incoming::read(&message.bytes) {
             Incoming::Message(read) => {
                 let opens_session = matches!(
                     &*read,
                     JsonRpcMessage::Request(request)
                         if matches!(request.request, ClientRequest::InitializeRequest(_))
                 );
-                drop(read);
                 if opens_session && !self.inner.sessions.make_room(origin) {
-                    return (
-                        StatusCode::SERVICE_UNAVAILABLE,
-                        [(header::RETRY_AFTER, "60")],
-                        FULL,
-                    )
-                        .into_response();
+                    let later = [(header::RETRY_AFTER, "60")];
+                    return (StatusCode::SERVICE_UNAVAILABLE, later, FULL).into_response();
                 }
-                opens_session
+                match opens_session.then(|| serde_json::to_vec(&read)) {
+                    // As it was meant, which may not be as it came.
+                    Some(Ok(read)) => (read.into(), true),
+                    _ => (message.into_bytes(), opens_session),
+                }
+            }
+            Incoming::Batch(messages) => {
+                drop(message);
+                return batch::answer(&self.inner.sessions, &parts.headers, messages).await;
             }
             Incoming::Refused(reply) => {
                 return (StatusCode::BAD_REQUEST, JSON, reply).into_response();
@@ -213,7 +238,7 @@ impl Routes {
             }
         };
         // A place is for reading, not for the time that a call takes.
-        let request = Request::from_parts(parts, Body::from(message.into_bytes()));
+        let request = Request::from_parts(parts, Body::from(message));
         let inner = self.inner.clone();
         early::answer(Box::pin(async move {
             let answer = inner.protocol.handle(request).await.map(Body::new);
@@ -229,6 +254,23 @@ impl Routes {
     }
 }
 
+/// This answer, to a request whose body is not wanted: it is read all the same, or the client is told that the connection
+/// ends, so that it does not send its next request where nobody reads it.
+async fn unread(answer: Response, body: Body, headers: &HeaderMap) -> Response {
+    if body::discard(body, headers).await {
+        answer
+    } else {
+        closing(answer)
+    }
+}
+
+/// This answer as the last one on its connection.
+fn closing(mut answer: Response) -> Response {
+    let close = HeaderValue::from_static("close");
+    answer.headers_mut().insert(header::CONNECTION, close);
+    answer
+}
+
 fn too_large(id: Option<&str>) -> Response {
     let reply = incoming::too_long(id, MAX_BODY);
     (StatusCode::PAYLOAD_TOO_LARGE, JSON, reply).into_response()
@@ -237,9 +279,6 @@ fn too_large(id: Option<&str>) -> Response {
 const NOT_FOUND: &str = "This is the MCP port of mcp-bridge.\n\
     /mcp         for MCP clients (streamable HTTP)\n\
     GET /health  whether it works, and how many computers are linked\n";
-
-const NO_SESSION: &str = "There is no such session: it has ended, or mcp-bridge was restarted. Begin a new one with \
-    initialize.\n";
 
 const NO_STREAM: &str = "There is no stream to resume from that event: all of it was sent, or its request was \
     cancelled.\n";

@@ -4,7 +4,10 @@ use std::{
     collections::VecDeque,
     future::Future,
     io,
-    sync::{Arc, Mutex, MutexGuard, PoisonError, Weak},
+    sync::{
+        Arc, Mutex, MutexGuard, PoisonError, Weak,
+        atomic::{AtomicBool, Ordering},
+    },
     time::Duration,
 };
 
@@ -58,6 +61,8 @@ pub struct HttpSession {
     /// When its client was last heard of, or an answer was ready for it.
     used: Mutex<Instant>,
     ended: CancellationToken,
+    /// Whether its revision has batches.
+    has_batches: AtomicBool,
     kept: Arc<Mutex<KeptAnswers>>,
 }
 
@@ -78,6 +83,7 @@ impl HttpSession {
             changed: Notify::new(),
             used: Mutex::new(Instant::now()),
             ended: CancellationToken::new(),
+            has_batches: AtomicBool::new(false),
             kept,
         });
         let transport = SessionTransport {
@@ -85,6 +91,16 @@ impl HttpSession {
             incoming,
         };
         (session, transport)
+    }
+
+    /// Notes whether the revision that was agreed on has batches.
+    pub fn agree(&self, has_batches: bool) {
+        self.has_batches.store(has_batches, Ordering::Release);
+    }
+
+    /// Whether its revision has batches.
+    pub fn has_batches(&self) -> bool {
+        self.has_batches.load(Ordering::Acquire)
     }
 
     /// Begins each stream from now on with an event that says how to resume it.

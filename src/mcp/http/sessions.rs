@@ -9,6 +9,7 @@ use std::{
     time::Duration,
 };
 
+use axum::http::HeaderName;
 use futures_util::Stream;
 use rmcp::{
     model::{
@@ -20,12 +21,19 @@ use rmcp::{
 use thiserror::Error;
 use tokio::time::timeout;
 
-use crate::base::http::room::Origin;
+use crate::{base::http::room::Origin, mcp::incoming};
 
 use super::{
     outbox::{STANDALONE, read_event_id},
     session::{HttpSession, KeptAnswers, NoSession, SessionTransport, lock},
 };
+
+/// The header by which a client names its session.
+pub const SESSION_ID: HeaderName = HeaderName::from_static("mcp-session-id");
+
+/// What a client is told whose session there is not.
+pub const NO_SESSION: &str = "There is no such session: it has ended, or mcp-bridge was restarted. Begin a new one with \
+    initialize.\n";
 
 /// The most sessions at once. Each takes some 30 KiB.
 const MAX_SESSIONS: usize = 1_024;
@@ -88,6 +96,34 @@ impl Sessions {
     /// Whether there is this session.
     pub fn contains(&self, id: &str) -> bool {
         lock(&self.sessions).contains_key(id)
+    }
+
+    /// Whether this session has batches; none if there is no such session.
+    pub fn has_batches(&self, id: &str) -> Option<bool> {
+        let sessions = lock(&self.sessions);
+        sessions.get(id).map(|kept| kept.session.has_batches())
+    }
+
+    /// The answer to a message in this session; none if it gets none.
+    pub async fn answer(
+        &self,
+        id: &str,
+        message: ClientJsonRpcMessage,
+    ) -> Option<ServerJsonRpcMessage> {
+        let id = SessionId::from(id);
+        let JsonRpcMessage::Request(request) = &message else {
+            // Where the session has ended meanwhile, nobody can be told.
+            let _ = self.accept_message(&id, message).await;
+            return None;
+        };
+        let session = self.get(&id).ok()?;
+        let reader = session.ask(&request.id.clone(), message).await.ok()?;
+        loop {
+            let said = reader.first_message().await?;
+            if matches!(said, JsonRpcMessage::Response(_) | JsonRpcMessage::Error(_)) {
+                return Some(said);
+            }
+        }
     }
 
     /// Whether a client of this session can go on after this event.
@@ -185,9 +221,12 @@ impl SessionManager for Sessions {
         let answer = answer.ok().flatten().ok_or(NoSession)?;
         if let JsonRpcMessage::Response(response) = &answer
             && let ServerResult::InitializeResult(result) = &response.result
-            && result.protocol_version.as_str() >= ProtocolVersion::V_2025_11_25.as_str()
         {
-            session.prime();
+            let version = &result.protocol_version;
+            session.agree(incoming::has_batches(version));
+            if version.as_str() >= ProtocolVersion::V_2025_11_25.as_str() {
+                session.prime();
+            }
         }
         Ok(answer)
     }

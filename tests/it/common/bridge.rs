@@ -329,7 +329,15 @@ impl Bridge {
         for line in self.printed.lock().unwrap().drain(..) {
             let message: Value =
                 serde_json::from_str(&line).unwrap_or_else(|_| panic!("no JSON on stdout: {line}"));
-            assert_eq!(message["jsonrpc"], "2.0", "no JSON-RPC on stdout: {line}");
+            // The answers to a batch are an array.
+            let messages = message
+                .as_array()
+                .map_or(std::slice::from_ref(&message), Vec::as_slice);
+            let is_rpc = messages.iter().all(|message| message["jsonrpc"] == "2.0");
+            assert!(
+                is_rpc && !messages.is_empty(),
+                "no JSON-RPC on stdout: {line}"
+            );
         }
     }
 
