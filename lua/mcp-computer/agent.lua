@@ -8,6 +8,7 @@ local incoming = require("mcp-computer.incoming")
 local input = require("mcp-computer.input")
 local jobs = require("mcp-computer.jobs")
 local json = require("mcp-computer.json")
+local key = require("mcp-computer.key")
 local legacy = require("mcp-computer.legacy")
 local link = require("mcp-computer.link")
 local memory = require("mcp-computer.memory")
@@ -94,6 +95,12 @@ local function on_trouble(self, reason, state)
   end
 end
 
+local function on_refused(self, reason)
+  self.courier:unlinked()
+  self.incoming:reset(nil)
+  report(self, { "The bridge says: " .. reason .. ".", "Trying again until this one is taken. Ctrl+T stops." })
+end
+
 local function on_version2(self, connection)
   self.incoming:reset(connection)
   self.courier:linked(connection)
@@ -135,6 +142,7 @@ end
 -- @treturn agent
 function agent.new(options)
   local clock = new_clock()
+  local kept = key.load()
   local self = setmetatable({
     address = options.address,
     boot = identity.draw_boot(),
@@ -179,13 +187,15 @@ function agent.new(options)
         self.label, self.label_of = identity.label(), self.link.connection
       end
       return identity.hello({
-        boot = self.boot, version = options.version, token = options.token, jobs = self.requests:known_jobs(),
+        boot = self.boot, key = kept, version = options.version, token = options.token,
+        jobs = self.requests:known_jobs(),
       })
     end,
     on_linked = function() on_linked(self) end,
     on_version2 = function(connection) on_version2(self, connection) end,
     on_frame = function(connection, frame) on_frame(self, connection, frame) end,
     on_trouble = function(reason, state) on_trouble(self, reason, state) end,
+    on_refused = function(reason) on_refused(self, reason) end,
     on_stop = function(reason) self.fatal = "The bridge ended the link: " .. reason end,
   })
   return self

@@ -37,6 +37,14 @@ function identity.draw_boot()
   return base36(epoch("utc"), 8) .. base36(floor(random() * 36 ^ 4), 4) .. base36((mixed + seconds) % 36 ^ 4, 4)
 end
 
+--- Draws a key for this computer, of letters and digits.
+-- @treturn string
+function identity.draw_key()
+  local drawn = identity.draw_boot()
+  for _ = 1, 4 do drawn = drawn .. base36(floor(random() * 36 ^ 4), 4) end
+  return drawn
+end
+
 --- What the machine's clock shows, which bridges are told, and by which they say when a request begins at the latest.
 -- @treturn number Milliseconds since 1970, a whole number.
 function identity.time()
@@ -74,7 +82,7 @@ local function is_advanced()
 end
 
 --- The first frame of a link (src/wire/PROTOCOL.md, "Handshake").
--- @tparam table options `version` of the agent, `boot`, `token` (or nil), `jobs`: ids still known.
+-- @tparam table options `version` of the agent, `boot`, `key` (or nil), `token` (or nil), `jobs`: ids still known.
 -- @treturn table
 function identity.hello(options)
   local width, height = globals.term.getSize()
@@ -86,6 +94,7 @@ function identity.hello(options)
     protocol = identity.PROTOCOL,
     agent = { name = "mcp-computer", version = options.version },
     boot = options.boot,
+    key = options.key,
     computer = {
       kind = kind(),
       advanced = is_advanced(),

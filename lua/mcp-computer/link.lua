@@ -32,6 +32,8 @@ local MUTE_SECONDS = 60
 -- Once a socket takes nothing any more, its end is a matter of moments: until it comes, or for so long, what the bridge
 -- said before is heard.
 local LAST_WORDS_SECONDS = 1
+-- A bridge that names a time is asked so much after it.
+local AFTER_SECONDS = 0.2
 -- A peer that says it takes less than this is not believed: no error would fit.
 local SMALLEST_LIMIT = 1024
 -- Computers that lost one bridge together don't come back in the same tick.
@@ -56,6 +58,7 @@ link.WAITING, link.OPENING, link.GREETING, link.LINKED, link.STOPPED =
 --   `on_linked(connection)`; `on_version2(connection)`: its bridge turned out to speak version 2, right after that or
 --   later; `on_frame(connection, frame)`: a frame that isn't the link's own affair;
 --   `on_trouble(reason, state)`: an attempt failed, or the link broke, while in `state`;
+--   `on_refused(reason)`: the bridge takes this computer at another time;
 --   `on_stop(reason)`: the link ended for good.
 -- @treturn link One that connects at its first @{link:tick}.
 function link.new(options)
@@ -88,8 +91,8 @@ local function drop(self)
   return connection
 end
 
-local function retry_later(self, reason)
-  local state = self.state
+-- Opens the next connection after a while, or within so many seconds.
+local function wait_to_retry(self, within)
   local connection = drop(self)
   local now = self.options.clock()
   if connection and connection.linked_at and now - connection.linked_at >= GOOD_LINK_SECONDS then
@@ -99,10 +102,15 @@ local function retry_later(self, reason)
   end
   -- `random` may be seeded alike everywhere, so the computer's number is mixed in.
   local spread = ((random() + identity.id() * 0.618) % 1 * 2 - 1) * JITTER
-  local delay = self.retry_seconds * (1 + spread)
+  local delay = min(self.retry_seconds * (1 + spread), within or LAST_RETRY_SECONDS)
   self.wake_at = now + max(FIRST_RETRY_SECONDS, min(LAST_RETRY_SECONDS, delay))
   self.retry_seconds = min(LAST_RETRY_SECONDS, self.retry_seconds * 2)
   self.state = link.WAITING
+end
+
+local function retry_later(self, reason)
+  local state = self.state
+  wait_to_retry(self)
   self.options.on_trouble(reason, state)
 end
 
@@ -189,11 +197,11 @@ end
 
 local function hello_error(self, frame)
   local reason = type(frame.error) == "string" and frame.error or "the bridge refused this computer"
-  if frame.retry == false then
-    stop(self, reason)
-  else
-    retry_later(self, "the bridge says: " .. reason)
-  end
+  if frame.retry == false then return stop(self, reason) end
+  if self.state ~= link.GREETING then return retry_later(self, "the bridge says: " .. reason) end
+  local after = frame.retryAfterMs
+  wait_to_retry(self, type(after) == "number" and after >= 0 and after / 1000 + AFTER_SECONDS or nil)
+  self.options.on_refused(reason)
 end
 
 local function decode(self, data)

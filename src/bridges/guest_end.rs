@@ -287,6 +287,9 @@ impl Computers<'_> {
             .registry
             .register(facts, &introduction.known, link.clone());
         tracing::info!(computer = %id, label = ?introduction.label, "linked to the link port's owner");
+        if let Some(change) = &introduction.changed_hands {
+            computer.changed_hands(change.clone());
+        }
         if let Some(older) = older {
             older.end(Ending::Elsewhere("it has linked anew".to_owned()));
             older.note_end();
@@ -308,6 +311,11 @@ impl Computers<'_> {
             (None, Some(introduction)) => {
                 let facts = introduction.facts();
                 self.registry.enter_gone(facts, since, why);
+                if let Some(change) = introduction.changed_hands
+                    && let Some(computer) = self.registry.get(id)
+                {
+                    computer.changed_hands(change);
+                }
             }
             (None, None) => {}
         }

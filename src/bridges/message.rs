@@ -17,6 +17,7 @@ use crate::{
     computers::{
         Cancelled, Computer, ComputerKey, Facts, Owner,
         agent_clock::{AgentClock, Reading},
+        holder::{ChangeOfHands, KeyMark},
         link::{Link, Terms},
     },
     wire::{
@@ -275,6 +276,12 @@ pub struct Introduction {
     /// This start of the agent program; none with an agent of version 1.
     #[serde(default, skip_serializing_if = "Option::is_none")]
     pub boot: Option<Boot>,
+    /// What is kept of the computer's key. Bridges up to 1.0.0 don't tell.
+    #[serde(default, skip_serializing_if = "Option::is_none")]
+    pub key_mark: Option<KeyMark>,
+    /// That the number changed hands lately.
+    #[serde(default, skip_serializing_if = "Option::is_none")]
+    pub changed_hands: Option<ChangeOfHands>,
     /// What the agent can do. Bridges up to 1.0.0 don't tell.
     #[serde(default, skip_serializing_if = "Option::is_none")]
     pub capabilities: Option<Vec<String>>,
@@ -310,6 +317,8 @@ impl Introduction {
             agent: facts.agent.clone(),
             machine: facts.machine.clone(),
             boot: facts.boot.clone(),
+            key_mark: facts.key_mark.clone(),
+            changed_hands: computer.change_of_hands(),
             capabilities: facts.capabilities.clone(),
             address: facts.address,
             linked_since: facts.linked_since,
@@ -331,6 +340,7 @@ impl Introduction {
             agent: self.agent.clone(),
             machine: self.machine.clone(),
             boot: self.boot.clone(),
+            key_mark: self.key_mark.clone(),
             capabilities: self.capabilities.clone(),
             address: self.address,
             linked_since: self.linked_since,

@@ -20,8 +20,8 @@ use super::{
 use crate::{
     settings::{Config, Flags, FlagsOf, Folders, ToolsConfig},
     tools::{
-        self, Catalogue, Client, Context, Found, Level, Listener, Offer, Pause, Step, builtin,
-        folder,
+        self, Catalogue, Client, Context, Found, Level, Listener, Notes, Offer, Pause, Step,
+        builtin, folder,
         kit::Kit,
         manifest::FILE,
         policy::{Policy, Verdict},
@@ -197,13 +197,16 @@ fn run(name: &str, arguments: &str, flags: &Flags, folders: &Folders) -> anyhow:
             Found::Nothing => bail!("there is no tool {name}; `mcp-bridge tools list` names all"),
         };
         fleet.want();
+        let notes = Notes::default();
         let context = Context {
             fleet: &fleet,
             others: &others,
             listener: &Terminal,
+            notes: &notes,
             depth: 0,
         };
         let result = tool.call(context, arguments).await;
+        let result = notes.on(result);
         for block in &result.content {
             match block.as_text() {
                 Some(text) => say(&text.text),

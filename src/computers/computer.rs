@@ -10,6 +10,7 @@ use tokio::sync::watch;
 use super::{
     ends::Loss,
     facts::Facts,
+    holder::{ChangeOfHands, Holder},
     job::{About, Job, Stage},
     job_table::{JobTable, OPEN_JOBS, OPEN_JOBS_OF_OTHERS},
     key::ComputerKey,
@@ -37,6 +38,8 @@ pub struct Computer {
     pub key: ComputerKey,
     facts: RwLock<Arc<Facts>>,
     pub(super) presence: watch::Sender<Presence>,
+    /// Who has the number.
+    holder: Mutex<Holder>,
     /// What this bridge asked.
     pub(super) jobs: Mutex<JobTable>,
     /// What other bridges asked, or an earlier run of this one: so that none of them uses up the room of another.
@@ -62,10 +65,13 @@ pub enum Presence {
 impl Computer {
     /// A computer that is heard of for the first time.
     pub fn new(facts: Facts, presence: Presence) -> Self {
+        let mut holder = Holder::default();
+        holder.linked(facts.key_mark.as_ref(), facts.address);
         Self {
             key: facts.key,
             facts: RwLock::new(Arc::new(facts)),
             presence: watch::Sender::new(presence),
+            holder: Mutex::new(holder),
             jobs: Mutex::new(JobTable::new(OPEN_JOBS)),
             others: Mutex::new(JobTable::new(OPEN_JOBS_OF_OTHERS)),
             turn: Turn::default(),
@@ -130,11 +136,43 @@ impl Computer {
                 self.lose(&job, Loss::LinkEnded("its link ended".to_owned()));
             }
         }
-        *self.facts.write().unwrap_or_else(PoisonError::into_inner) = Arc::new(facts);
+        self.take_over(facts);
         match self.presence.send_replace(Presence::Linked(link)) {
             Presence::Linked(older) => Some(older),
             Presence::Left { .. } => None,
         }
+    }
+
+    /// Takes on what it told of itself, and notes if its number has changed hands by that.
+    fn take_over(&self, facts: Facts) {
+        let former = self.facts().address;
+        if self.holder().linked(facts.key_mark.as_ref(), former) {
+            tracing::warn!(
+                computer = %self.key, label = ?facts.label, address = %facts.address, %former,
+                "changed hands: it shows another key than the last time"
+            );
+        }
+        *self.facts.write().unwrap_or_else(PoisonError::into_inner) = Arc::new(facts);
+    }
+
+    /// Notes that its number changed hands, as another bridge tells.
+    pub fn changed_hands(&self, change: ChangeOfHands) {
+        self.holder().note(change);
+    }
+
+    /// That its number changed hands within the last day.
+    pub fn change_of_hands(&self) -> Option<ChangeOfHands> {
+        self.holder().listed().cloned()
+    }
+
+    /// That its number changed hands, if the answer that is given now is to say so.
+    pub fn say_change_of_hands(&self) -> Option<ChangeOfHands> {
+        self.holder().say().cloned()
+    }
+
+    fn holder(&self) -> MutexGuard<'_, Holder> {
+        // Nothing that holds the lock can panic.
+        self.holder.lock().unwrap_or_else(PoisonError::into_inner)
     }
 
     /// Notes that it has another label, or none. Returns what is known of it now; none if `link` is no longer its link.
@@ -147,7 +185,7 @@ impl Computer {
 
     /// Notes that it is gone, though it was never linked to this bridge itself.
     pub fn gone(&self, facts: Facts, since: SystemTime, why: String) {
-        *self.facts.write().unwrap_or_else(PoisonError::into_inner) = Arc::new(facts);
+        self.take_over(facts);
         self.presence.send_replace(Presence::Left { since, why });
     }
 

@@ -8,7 +8,7 @@ use std::{
 
 use tokio::time::Instant;
 
-use super::key::ComputerKey;
+use super::{holder::KeyMark, key::ComputerKey};
 use crate::wire::{
     hello::{AgentProgram, Hello, Machine},
     names::Boot,
@@ -27,6 +27,9 @@ pub struct Facts {
     pub machine: Option<Machine>,
     /// This start of the agent program (version 2).
     pub boot: Option<Boot>,
+    /// What is kept of the key that it showed; none: the bridge that holds the link port is of version 1.0.0, which
+    /// doesn't tell.
+    pub key_mark: Option<KeyMark>,
     /// What the agent can do beyond what each of its version does; none: the bridge that holds the link port is of
     /// version 1.0.0, which doesn't tell.
     pub capabilities: Option<Vec<String>>,
@@ -76,11 +79,18 @@ impl Facts {
             agent: hello.agent.clone(),
             machine: hello.machine.clone(),
             boot: hello.dialect().boot().cloned(),
+            key_mark: Some(KeyMark::of(hello.key.as_deref())),
             capabilities: Some(hello.capabilities.clone()),
             address,
             linked_since: SystemTime::now(),
             last_seen: LastSeen::default(),
         }
+    }
+
+    /// Whether both tell of one start of an agent. One that tells no start can't be known again.
+    pub fn is_same_start(&self, other: &Self) -> bool {
+        let start = self.boot.as_ref().filter(|boot| !boot.as_str().is_empty());
+        start.is_some() && self.boot == other.boot && self.key_mark == other.key_mark
     }
 
     /// The same computer with another label, or with none.
@@ -91,6 +101,7 @@ impl Facts {
             agent: self.agent.clone(),
             machine: self.machine.clone(),
             boot: self.boot.clone(),
+            key_mark: self.key_mark.clone(),
             capabilities: self.capabilities.clone(),
             address: self.address,
             linked_since: self.linked_since,

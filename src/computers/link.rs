@@ -13,7 +13,7 @@ use tokio::{
 };
 use tokio_util::sync::CancellationToken;
 
-use super::{agent_clock::AgentClock, job::Job};
+use super::{agent_clock::AgentClock, doubt::Doubt, job::Job};
 use crate::wire::{
     ending::{Ending, LinkEnded},
     names::{Dialect, RequestId},
@@ -79,6 +79,8 @@ pub struct Terms {
 pub struct Link {
     /// What both ends agreed on.
     pub terms: Terms,
+    /// Whether it still stands, once somebody else comes by its computer's number.
+    pub doubt: Doubt,
     outlet: Box<dyn Outlet>,
     /// A permit for each request that the computer has not yet taken from its event queue.
     window: Semaphore,
@@ -100,6 +102,7 @@ impl Link {
     pub fn new(terms: Terms, outlet: Box<dyn Outlet>) -> Arc<Self> {
         Arc::new(Self {
             terms,
+            doubt: Doubt::default(),
             outlet,
             window: Semaphore::new(WINDOW),
             end: CancellationToken::new(),

@@ -54,13 +54,26 @@ impl Registry {
     }
 
     /// Makes a link to the agent that said `hello`, whose frames go to `outlet`, and enters its computer.
+    ///
+    /// # Errors
+    /// Another start of an agent has the number, and its link has not ended.
     pub fn link(
         &self,
-        mut hello: Hello,
+        hello: &mut Hello,
         address: SocketAddr,
         outlet: Box<dyn Outlet>,
-    ) -> Registered {
-        let facts = Facts::new(&hello, address);
+    ) -> Result<Registered, Taken> {
+        let facts = Facts::new(hello, address);
+        let mut computers = self.lock();
+        if let Some(computer) = computers.get(&facts.key)
+            && let Some(link) = computer.link()
+            && !computer.facts().is_same_start(&facts)
+        {
+            return Err(Taken {
+                link,
+                facts: computer.facts(),
+            });
+        }
         let terms = Terms {
             serial: self.links.fetch_add(1, Ordering::Relaxed) + 1,
             dialect: hello.dialect(),
@@ -73,23 +86,32 @@ impl Registry {
             }),
         };
         let link = Link::new(terms, outlet);
-        let (computer, older) = self.register(facts, &link.terms.known, link.clone());
-        Registered {
+        let (computer, older) = self.enter(&mut computers, facts, &link.terms.known, link.clone());
+        Ok(Registered {
             computer,
             link,
             older,
-        }
+        })
     }
 
-    /// Enters a computer that has just linked; `known` are the requests that its agent still knows. Returns the older
-    /// link of the same number that it replaces.
+    /// Enters a computer that has linked to another bridge; `known` are the requests that its agent still knows. Returns
+    /// the older link of the same number that it replaces: whether it may is that bridge's affair.
     pub fn register(
         &self,
         facts: Facts,
         known: &[RequestId],
         link: Arc<Link>,
     ) -> (Arc<Computer>, Option<Arc<Link>>) {
-        let mut computers = self.lock();
+        self.enter(&mut self.lock(), facts, known, link)
+    }
+
+    fn enter(
+        &self,
+        computers: &mut BTreeMap<ComputerKey, Arc<Computer>>,
+        facts: Facts,
+        known: &[RequestId],
+        link: Arc<Link>,
+    ) -> (Arc<Computer>, Option<Arc<Link>>) {
         let (computer, older) = match computers.get(&facts.key) {
             Some(computer) => (
                 computer.clone(),
@@ -238,8 +260,17 @@ pub struct Registered {
     pub computer: Arc<Computer>,
     /// Its link.
     pub link: Arc<Link>,
-    /// The older link of the same number that this one replaces.
+    /// The older link of the same start of the agent that this one replaces.
     pub older: Option<Arc<Link>>,
+}
+
+/// Another start of an agent has a number.
+#[derive(Debug)]
+pub struct Taken {
+    /// Its link.
+    pub link: Arc<Link>,
+    /// What it told of itself.
+    pub facts: Arc<Facts>,
 }
 
 fn forget_longest_gone(computers: &mut BTreeMap<ComputerKey, Arc<Computer>>) {
@@ -266,9 +297,11 @@ mod tests {
         },
     };
 
-    fn hello(id: u64) -> Hello {
+    fn hello(id: u64, boot: &str, key: &str) -> Hello {
         match frame::read(
-            &format!(r#"{{"type":"hello","computerId":{id}}}"#),
+            &format!(
+                r#"{{"type":"hello","computerId":{id},"protocol":2,"boot":"{boot}","key":"{key}"}}"#
+            ),
             TextMode::Plain,
         ) {
             Ok(AgentFrame::Hello(hello)) => *hello,
@@ -276,14 +309,39 @@ mod tests {
         }
     }
 
+    fn link_as(registry: &Registry, mut hello: Hello) -> Result<Registered, Taken> {
+        registry.link(
+            &mut hello,
+            "127.0.0.1:1".parse().unwrap(),
+            Box::new(Nowhere),
+        )
+    }
+
     fn link(registry: &Registry, id: u64) -> (Arc<Computer>, Arc<Link>, Option<Arc<Link>>) {
-        let registered =
-            registry.link(hello(id), "127.0.0.1:1".parse().unwrap(), Box::new(Nowhere));
+        let registered = link_as(registry, hello(id, "k3v9", "")).unwrap();
         (registered.computer, registered.link, registered.older)
     }
 
     #[test]
-    fn a_newer_link_for_the_same_computer_replaces_the_older() {
+    fn another_start_gets_a_number_only_when_the_link_of_the_former_has_ended() {
+        let registry = Registry::default();
+        let first = link_as(&registry, hello(7, "k3v9", "a")).unwrap();
+        for (boot, key) in [("q2m0", "a"), ("k3v9", "b"), ("k3v9", ""), ("", "a")] {
+            let taken = link_as(&registry, hello(7, boot, key)).unwrap_err();
+            assert!(Arc::ptr_eq(&taken.link, &first.link), "{boot} {key}");
+        }
+        registry.leave(&first.computer, &first.link, "gone");
+        let second = link_as(&registry, hello(7, "", "a")).unwrap();
+        assert!(second.older.is_none() && second.computer.change_of_hands().is_none());
+        // One that tells no start can't be known again.
+        assert!(link_as(&registry, hello(7, "", "a")).is_err());
+        registry.leave(&second.computer, &second.link, "gone");
+        let third = link_as(&registry, hello(7, "q2m0", "b")).unwrap();
+        assert!(third.computer.change_of_hands().is_some());
+    }
+
+    #[test]
+    fn a_newer_link_of_the_same_start_replaces_the_older() {
         let registry = Registry::default();
         let (computer, first, none) = link(&registry, 7);
         let (_, second, older) = link(&registry, 7);

@@ -35,6 +35,7 @@ const MODULES: &[(&str, &str)] = modules![
     "job",
     "jobs",
     "json",
+    "key",
     "legacy",
     "link",
     "liveness",

@@ -2,7 +2,7 @@
 
 use std::{collections::VecDeque, net::SocketAddr, sync::Arc, time::Duration};
 
-use axum::extract::ws::{CloseFrame, Message, WebSocket};
+use axum::extract::ws::{CloseFrame, Message, Utf8Bytes, WebSocket};
 use tokio::{
     sync::oneshot,
     time::{Instant, sleep_until, timeout},
@@ -20,14 +20,14 @@ use crate::{
         Computer, Facts,
         agent_clock::Reading,
         link::Link,
-        registry::{Registered, Registry},
+        registry::{Registered, Registry, Taken},
     },
     wire::{
-        ending::{Ending, HELLO_TIME, SEND_TIME, clip_reason},
+        ending::{Ending, HELLO_TIME, HelloError, SEND_TIME, clip_reason},
         error::{AgentError, ErrorKind},
         frame::{self, AgentFrame, Answer, FrameError, Response},
         hello::{self, Hello},
-        names::RequestId,
+        names::{ComputerId, RequestId},
         outgoing, parts,
         text::TextMode,
     },
@@ -44,6 +44,15 @@ const DEAD_SECONDS: u64 = 15;
 
 /// The same for CraftOS-PC, which lets code run for 17 s.
 const DEAD_SECONDS_CRAFTOS_PC: u64 = 30;
+
+/// How long a link in doubt may be silent, in seconds: longer than the game lets code run without yielding.
+const DOUBTED_SECONDS: u64 = 10;
+
+/// The same for CraftOS-PC.
+const DOUBTED_SECONDS_CRAFTOS_PC: u64 = 20;
+
+/// How often a link in doubt is asked for a sign of life at most, however many doubt it.
+const ASK_EVERY: Duration = Duration::from_secs(1);
 
 /// What all sessions share.
 #[derive(Debug)]
@@ -62,7 +71,7 @@ pub struct Shared {
 /// this function may ever hold.
 pub async fn run(mut socket: Box<WebSocket>, address: SocketAddr, shared: Arc<Shared>) {
     let mut unasked = Allowance::new();
-    let hello = match timeout(HELLO_TIME, greet(&mut socket, &mut unasked))
+    let mut hello = match timeout(HELLO_TIME, greet(&mut socket, &mut unasked))
         .await
         .unwrap_or(Err(Ending::NoHello))
     {
@@ -76,20 +85,26 @@ pub async fn run(mut socket: Box<WebSocket>, address: SocketAddr, shared: Arc<Sh
         }
         Ok(_) => {
             shared.late.wait().await;
-            return Box::pin(refuse(socket, address, Ending::BadToken)).await;
+            return Box::pin(refuse(socket, address, &Ending::BadToken)).await;
         }
-        Err(ending) => return Box::pin(refuse(socket, address, ending)).await,
+        Err(ending) => return Box::pin(refuse(socket, address, &ending)).await,
     };
 
     let protocol = hello.protocol;
     let _line = shared.registry.departure.line();
-    let dead_seconds = dead_seconds(&hello);
-    let (outlet, frames) = ToSession::new();
+    let patience = Patience::for_agent(&hello);
+    let (registered, frames) = match Box::pin(enter(&shared.registry, &mut hello, address)).await {
+        Ok(entered) => entered,
+        Err(taken) => {
+            return Box::pin(turn_away(socket, address, hello.computer, &taken, protocol)).await;
+        }
+    };
+    drop(hello);
     let Registered {
         computer,
         link,
         older,
-    } = shared.registry.link(*hello, address, Box::new(outlet));
+    } = registered;
     if let Some(older) = older {
         older.end(Ending::Replaced(address));
     }
@@ -106,11 +121,9 @@ pub async fn run(mut socket: Box<WebSocket>, address: SocketAddr, shared: Arc<Sh
 
     // For whoever looks for a fault: at other times it costs a link nothing.
     let span = tracing::debug_span!("link", computer = %computer.key);
-    let mut session = Session::new(socket, link, computer, facts, shared, unasked, dead_seconds);
-    let ending = match session
-        .write(outgoing::hello_ok(PING_SECONDS, dead_seconds))
-        .await
-    {
+    let mut session = Session::new(socket, link, computer, facts, shared, unasked, patience);
+    let hello_ok = outgoing::hello_ok(PING_SECONDS, patience.dead);
+    let ending = match session.write(hello_ok).await {
         Ok(()) => session.serve(frames).instrument(span).await,
         Err(ending) => ending,
     };
@@ -138,17 +151,81 @@ impl Drop for Leaving {
     }
 }
 
-fn dead_seconds(hello: &Hello) -> u64 {
-    match &hello.machine {
-        Some(machine) if machine.host.contains("CraftOS-PC") => DEAD_SECONDS_CRAFTOS_PC,
-        _ => DEAD_SECONDS,
+/// How long an agent may be silent.
+#[derive(Debug, Clone, Copy)]
+struct Patience {
+    /// In seconds.
+    dead: u64,
+    /// While another computer of its number waits, in seconds.
+    doubted: u64,
+}
+
+impl Patience {
+    fn for_agent(hello: &Hello) -> Self {
+        match &hello.machine {
+            Some(machine) if machine.host.contains("CraftOS-PC") => Self {
+                dead: DEAD_SECONDS_CRAFTOS_PC,
+                doubted: DOUBTED_SECONDS_CRAFTOS_PC,
+            },
+            _ => Self {
+                dead: DEAD_SECONDS,
+                doubted: DOUBTED_SECONDS,
+            },
+        }
     }
 }
 
-async fn refuse(socket: Box<WebSocket>, address: SocketAddr, ending: Ending) {
+/// Enters a computer. If another one has its number, that is asked for a sign of life, and makes room if its connection
+/// turns out to be dead.
+async fn enter(
+    registry: &Registry,
+    hello: &mut Hello,
+    address: SocketAddr,
+) -> Result<(Registered, Frames), Ending> {
+    let mut try_now = || {
+        let (outlet, frames) = ToSession::new();
+        let registered = registry.link(hello, address, Box::new(outlet))?;
+        Ok((registered, frames))
+    };
+    let mut taken: Taken = match try_now() {
+        Ok(entered) => return Ok(entered),
+        Err(taken) => taken,
+    };
+    let decided_in = tokio::select! {
+        decided_in = taken.link.doubt.raise() => decided_in,
+        () = taken.link.ended() => None,
+        () = registry.departure.begun() => None,
+    };
+    if taken.link.has_ended() {
+        // Whoever has taken its place since is not waited for.
+        taken = match try_now() {
+            Ok(entered) => return Ok(entered),
+            Err(taken) => taken,
+        };
+    }
+    Err(Ending::Taken {
+        by: taken.facts.address,
+        since: taken.facts.linked_since,
+        decided_in,
+    })
+}
+
+async fn refuse(socket: Box<WebSocket>, address: SocketAddr, ending: &Ending) {
     tracing::warn!(%address, why = ending.why(), "link refused");
-    let tell = ending.hello_error();
-    close(socket, &ending, tell).await;
+    close(socket, ending, ending.hello_error()).await;
+}
+
+/// Refuses a computer whose number another one has.
+async fn turn_away(
+    socket: Box<WebSocket>,
+    address: SocketAddr,
+    computer: ComputerId,
+    taken: &Ending,
+    protocol: u32,
+) {
+    tracing::warn!(%computer, %address, why = taken.why(), "link refused");
+    // An agent of version 1 reads no hello-error: it tries again after any end.
+    close(socket, taken, taken.hello_error().filter(|_| protocol >= 2)).await;
 }
 
 /// Waits for the hello; other frames before it are passed over.
@@ -175,7 +252,7 @@ fn hello_problem(error: &FrameError) -> String {
 }
 
 /// The next text message; none for a control frame.
-async fn next_text(socket: &mut WebSocket) -> Result<Option<axum::extract::ws::Utf8Bytes>, Ending> {
+async fn next_text(socket: &mut WebSocket) -> Result<Option<Utf8Bytes>, Ending> {
     match socket.recv().await {
         Some(Ok(Message::Text(text))) => Ok(Some(text)),
         Some(Ok(Message::Binary(_))) => Err(Ending::Binary),
@@ -214,7 +291,11 @@ struct Session {
     /// When the last frame came.
     heard: Instant,
     /// How long the agent may be silent.
-    dead_after: Duration,
+    patience: Patience,
+    /// When it is given up without a sign of life, while another computer of its number waits.
+    doubted_until: Option<Instant>,
+    /// When it was last asked for one.
+    asked: Option<Instant>,
     /// When the next ping is due, and its number.
     ping_at: Instant,
     pings: u64,
@@ -228,7 +309,7 @@ impl Session {
         facts: Arc<Facts>,
         shared: Arc<Shared>,
         unasked: Allowance,
-        dead_seconds: u64,
+        patience: Patience,
     ) -> Self {
         let now = Instant::now();
         // Where the pong tells a clock: at once, as hello may have been long under way.
@@ -247,7 +328,9 @@ impl Session {
             parts_in: parts::Incoming::default(),
             unclaimed: Unclaimed::new(now),
             heard: now,
-            dead_after: Duration::from_secs(dead_seconds),
+            patience,
+            doubted_until: None,
+            asked: None,
             ping_at,
             pings: 0,
         }
@@ -269,6 +352,7 @@ impl Session {
                 // The link holds the sender, so this never ends by itself.
                 Some(frame) = frames.recv() => self.send(*frame).await,
                 () = sleep_until(due), if watched => self.tick().await,
+                () = link.doubt.raised() => self.ask_for_a_sign().await,
                 ending = link.told_to_end() => return ending,
                 () = shared.registry.departure.begun() => {
                     let told = self.farewell(frames).await;
@@ -300,13 +384,41 @@ impl Session {
         Ok(())
     }
 
+    /// Asks for a sign of life, since another computer of this number has come.
+    async fn ask_for_a_sign(&mut self) -> Result<(), Ending> {
+        // An agent of version 1 has no word for it: it is there while its connection stands.
+        if !self.link.dialect().is_v2() {
+            return Ok(());
+        }
+        let now = Instant::now();
+        if let Some(asked) = self.asked.filter(|asked| now < *asked + ASK_EVERY) {
+            if self.heard >= asked {
+                self.link.doubt.settle();
+            }
+            return Ok(());
+        }
+        self.asked = Some(now);
+        if self.doubted_until.is_none() {
+            let until = now + Duration::from_secs(self.patience.doubted);
+            self.doubted_until = Some(until);
+            self.link.doubt.lasts_until(until);
+        }
+        self.ping(now).await
+    }
+
+    fn gave_a_sign(&mut self) {
+        if self.doubted_until.take().is_some() {
+            self.link.doubt.settle();
+        }
+    }
+
     /// When there is something to do though nothing comes.
     fn due(&self) -> Instant {
-        let dead = self.heard + self.dead_after;
+        let dead = self.heard + Duration::from_secs(self.patience.dead);
         let again = self.parts_out.front().and_then(|(frame, _)| frame.due());
         let unclaimed = self.unclaimed.due();
         let soonest = dead.min(self.ping_at);
-        [again, unclaimed]
+        [again, unclaimed, self.doubted_until]
             .into_iter()
             .flatten()
             .fold(soonest, Instant::min)
@@ -314,13 +426,15 @@ impl Session {
 
     async fn tick(&mut self) -> Result<(), Ending> {
         let now = Instant::now();
-        if now >= self.heard + self.dead_after {
-            return Err(Ending::Silent(self.dead_after.as_secs()));
+        let Patience { dead, doubted } = self.patience;
+        if self.doubted_until.is_some_and(|until| now >= until) {
+            return Err(Ending::Silent(doubted));
+        }
+        if now >= self.heard + Duration::from_secs(dead) {
+            return Err(Ending::Silent(dead));
         }
         if now >= self.ping_at {
-            self.pings += 1;
-            self.ping_at = now + Duration::from_secs(PING_SECONDS);
-            self.write(outgoing::ping(self.pings)).await?;
+            self.ping(now).await?;
         }
         if self.unclaimed.due().is_some_and(|due| now >= due) {
             self.release_unclaimed().await?;
@@ -328,9 +442,16 @@ impl Session {
         self.write_parts().await
     }
 
+    async fn ping(&mut self, now: Instant) -> Result<(), Ending> {
+        self.pings += 1;
+        self.ping_at = now + Duration::from_secs(PING_SECONDS);
+        self.write(outgoing::ping(self.pings)).await
+    }
+
     async fn receive(&mut self, text: &str) -> Result<(), Ending> {
         self.heard = Instant::now();
         self.facts.seen_now();
+        self.gave_a_sign();
         match frame::read(text, self.link.dialect().text_mode()) {
             Ok(AgentFrame::Part { of, n, count, data }) if self.link.dialect().is_v2() => {
                 self.receive_part(&of, n, count, &data).await
@@ -565,14 +686,14 @@ fn refused_in_parts(id: RequestId, error: String) -> Response {
 }
 
 /// Tells the agent why, closes, and gives it a moment to read that.
-async fn close(mut socket: Box<WebSocket>, ending: &Ending, hello_error: Option<(String, bool)>) {
+async fn close(mut socket: Box<WebSocket>, ending: &Ending, hello_error: Option<HelloError>) {
     let Some(code) = ending.close_code() else {
         return;
     };
     let farewell = async {
-        if let Some((error, retry)) = hello_error {
+        if let Some(told) = &hello_error {
             socket
-                .send(Message::Text(outgoing::hello_error(&error, retry).into()))
+                .send(Message::Text(outgoing::hello_error(told).into()))
                 .await
                 .ok()?;
         }

@@ -34,8 +34,8 @@ use super::{
 use crate::{
     computers::Fleet,
     tools::{
-        self, Beside, Catalogue, Client, ClientCatalogue, Context, Found, Level, Others, prompt,
-        resource,
+        self, Beside, Catalogue, Client, ClientCatalogue, Context, Found, Level, Notes, Others,
+        prompt, resource,
     },
 };
 
@@ -134,11 +134,17 @@ impl Server {
         Waiting::new(context, level)
     }
 
-    fn at_hand<'a>(&'a self, others: &'a dyn Others, listener: &'a Waiting) -> Context<'a> {
+    fn at_hand<'a>(
+        &'a self,
+        others: &'a dyn Others,
+        listener: &'a Waiting,
+        notes: &'a Notes,
+    ) -> Context<'a> {
         Context {
             fleet: &self.fleet,
             others,
             listener,
+            notes,
             depth: 0,
         }
     }
@@ -298,13 +304,14 @@ impl ServerHandler for Server {
             }
         };
         let listener = self.waiting(&context);
+        let notes = Notes::default();
         let call = tool.call(
-            self.at_hand(&catalogue, &listener),
+            self.at_hand(&catalogue, &listener, &notes),
             request.arguments.unwrap_or_default(),
         );
         let span = tracing::debug_span!("call", client = name_of_client(&context), tool = %name);
         let result = guarded(name, call, &context).instrument(span).await?;
-        let result = result.map_or_else(tools::failure, |result| bounded(name, result));
+        let result = result.map_or_else(tools::failure, |result| bounded(name, notes.on(result)));
         Ok(mended(&name_of_client(&context), result).into())
     }
 
@@ -330,7 +337,11 @@ impl ServerHandler for Server {
         let name = &request.name;
         let prompt = view.prompt(name).ok_or_else(|| prompt::unknown(name))?;
         let listener = self.waiting(&context);
-        let call = prompt.get(self.at_hand(&catalogue, &listener), request.arguments);
+        let notes = Notes::default();
+        let call = prompt.get(
+            self.at_hand(&catalogue, &listener, &notes),
+            request.arguments,
+        );
         let got = guarded(name, call, &context).await?;
         let got = got.unwrap_or_else(|bug| Err(ErrorData::internal_error(bug, None)))?;
         small_enough(name, got).map(Into::into)
@@ -370,7 +381,8 @@ impl ServerHandler for Server {
         let uri = &request.uri;
         let resource = view.resource(uri).ok_or_else(|| resource::unknown(uri))?;
         let listener = self.waiting(&context);
-        let call = resource.read(self.at_hand(&catalogue, &listener), uri);
+        let notes = Notes::default();
+        let call = resource.read(self.at_hand(&catalogue, &listener, &notes), uri);
         let read = guarded(uri, call, &context).await?;
         let read = read.unwrap_or_else(|bug| Err(ErrorData::internal_error(bug, None)))?;
         small_enough(uri, read).map(Into::into)

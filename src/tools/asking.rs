@@ -39,6 +39,7 @@ pub async fn ask(
     time: Duration,
 ) -> Result<(Arc<Job>, Waited), TooManyJobs> {
     let job = context.fleet.begin(computer, ask)?;
+    context.notes.about(computer);
     let mut given_up = CancelOnDrop {
         computer: computer.clone(),
         job: Some(job.clone()),

@@ -150,7 +150,7 @@ mod tests {
         commands::computers,
         settings::{Config, Flags},
         tools::{
-            Client, Context, Level, Listener, Step, Tool, arguments, lint,
+            Client, Context, Level, Listener, Notes, Step, Tool, arguments, lint,
             manifest::{RunsOn, What},
             text_of,
         },
@@ -325,6 +325,7 @@ mod tests {
             fleet: &fleet,
             others: &others,
             listener: &Nobody,
+            notes: &Notes::default(),
             depth: 0,
         };
         for tool in natives() {

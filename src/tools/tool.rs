@@ -11,6 +11,7 @@ use super::{
     client::Client,
     listener::Listener,
     manifest::PromptSpec,
+    notes::Notes,
     pause::Paused,
     result::{ToolFailed, value_of},
 };
@@ -76,6 +77,8 @@ pub struct Context<'a> {
     pub others: &'a dyn Others,
     /// Whoever waits for the answer.
     pub listener: &'a dyn Listener,
+    /// What the answer has to say besides.
+    pub notes: &'a Notes,
     /// How many tools stand between the client and this call: tools can call tools.
     pub depth: u8,
 }

@@ -7,7 +7,7 @@ use std::{
 
 use crate::{
     base::text::one_line,
-    computers::{Computer, ComputerKey, Facts, Presence},
+    computers::{Computer, ComputerKey, Facts, Presence, holder::ChangeOfHands},
 };
 
 /// `12 (Label: base-turtle)`, or `12 (Label: nil)` without a label.
@@ -80,6 +80,18 @@ pub fn whether_it_runs(computer: &Computer, now: SystemTime) -> String {
             "The computer has been {away}, and it is not known whether the code runs there."
         ),
     }
+}
+
+/// That a computer's number changed hands, for whoever got an answer from it.
+pub fn changed_hands(facts: &Facts, change: &ChangeOfHands, now: SystemTime) -> String {
+    format!(
+        "Note: computer {} changed hands {}: since then it shows another key than before, so it may be another computer \
+         under the same number, linked from {}; the former one was linked from {}. Before you rely on it, ask the person who runs the game.",
+        name_of(facts),
+        ago(change.since, now),
+        facts.address,
+        change.former
+    )
 }
 
 /// How long ago `moment` was, in its largest unit: `3 min ago`.

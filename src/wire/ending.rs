@@ -1,10 +1,14 @@
 //! Why a link ends, and what each side is told of it. No I/O.
 
-use std::{net::SocketAddr, time::Duration};
+use std::{
+    net::SocketAddr,
+    time::{Duration, SystemTime},
+};
 
 use thiserror::Error;
 
 use super::limits;
+use crate::base::text::timestamp;
 
 /// How long a new connection has to say hello.
 pub const HELLO_TIME: Duration = Duration::from_secs(10);
@@ -34,8 +38,17 @@ pub enum Ending {
     BadHello(String),
     /// The hello's token is missing or wrong.
     BadToken,
-    /// Another computer linked under the same number.
+    /// The same start of the agent linked anew, from there.
     Replaced(SocketAddr),
+    /// Another computer has the number, and is there.
+    Taken {
+        /// Where it linked from.
+        by: SocketAddr,
+        /// Since when.
+        since: SystemTime,
+        /// Within what time it will be known that it is dead; none if it lives, or nothing but its connection can tell.
+        decided_in: Option<Duration>,
+    },
     /// A message over the limit came.
     TooLarge,
     /// A binary message came.
@@ -70,7 +83,11 @@ impl Ending {
             Self::NoHello => format!("no hello came within {} s", HELLO_TIME.as_secs()),
             Self::BadHello(reason) => reason.clone(),
             Self::BadToken => "the link token is missing or wrong".to_owned(),
-            Self::Replaced(by) => format!("another computer of the same number linked from {by}"),
+            Self::Replaced(by) => format!("its agent linked anew from {by}"),
+            Self::Taken { by, since, .. } => format!(
+                "another computer of the same number is linked from {by} since {}",
+                timestamp(*since)
+            ),
             Self::TooLarge => format!(
                 "it sent a message over {} bytes",
                 limits::DEFAULT_MAX_MESSAGE
@@ -101,29 +118,54 @@ impl Ending {
             Self::BadHello(_) => Some(4400),
             Self::BadToken => Some(4401),
             Self::NoHello => Some(4408),
-            Self::Replaced(_) => Some(4409),
+            Self::Replaced(_) | Self::Taken { .. } => Some(4409),
             Self::Flood => Some(4429),
         }
     }
 
-    /// The hello-error that tells the agent: what, what to do, and whether trying again can help.
-    pub fn hello_error(&self) -> Option<(String, bool)> {
+    /// The hello-error that tells the agent.
+    pub fn hello_error(&self) -> Option<HelloError> {
         match self {
-            Self::BadHello(reason) => Some((format!("{reason}. Update the agent from this bridge: /mcp-computer.lua"), false)),
-            Self::BadToken => Some((
+            Self::BadHello(reason) => Some(HelloError::final_of(format!(
+                "{reason}. Update the agent from this bridge: /mcp-computer.lua"
+            ))),
+            Self::BadToken => Some(HelloError::final_of(
                 "the link token is missing or wrong. Give the agent the token that the bridge has in CC_LINK_TOKEN: \
                  mcp-computer <url> --token TOKEN"
                     .to_owned(),
-                false,
             )),
-            Self::Replaced(by) => Some((
-                format!(
-                    "another computer of the same number linked from {by}. Only one can be linked: stop its agent, then \
-                     start this one again"
-                ),
-                false,
-            )),
+            Self::Replaced(_) => Some(HelloError {
+                error: self.why(),
+                retry: true,
+                retry_after: None,
+            }),
+            Self::Taken { decided_in, .. } => Some(HelloError {
+                error: format!("{}, and only one can be", self.why()),
+                retry: true,
+                retry_after: *decided_in,
+            }),
             _ => None,
+        }
+    }
+}
+
+/// What a `hello-error` says.
+#[derive(Debug)]
+pub struct HelloError {
+    /// What is wrong, and what to do.
+    pub error: String,
+    /// Whether trying again can help. Without it, the agent stops.
+    pub retry: bool,
+    /// After what time it is worth a try at the latest.
+    pub retry_after: Option<Duration>,
+}
+
+impl HelloError {
+    fn final_of(error: String) -> Self {
+        Self {
+            error,
+            retry: false,
+            retry_after: None,
         }
     }
 }

@@ -20,6 +20,9 @@ const START_BEFORE: &str = "startBefore";
 /// The longest name of an agent's start, in bytes. Ours has 16.
 const MAX_BOOT: usize = 128;
 
+/// The longest key of a computer, in bytes. Ours has 32.
+const MAX_KEY: usize = 128;
+
 /// How many capabilities of an agent are looked at.
 const MAX_CAPABILITIES: usize = 64;
 
@@ -58,6 +61,8 @@ pub struct Hello {
     pub token: Option<String>,
     /// This start of the agent program (version 2).
     pub boot: Option<String>,
+    /// What the computer drew once and kept, to be known again by (version 2). One that can't be one counts as none.
+    pub key: Option<String>,
     /// The requests it still knows (version 2).
     pub jobs: Vec<RequestId>,
     /// What it can do beyond the first agents of version 2, by name.
@@ -122,6 +127,8 @@ struct WireHello {
     token: Option<String>,
     #[serde(default)]
     boot: Option<String>,
+    #[serde(default)]
+    key: Value,
     // Not an array when an agent writes an empty Lua table.
     #[serde(default)]
     jobs: Value,
@@ -162,6 +169,10 @@ pub(super) fn read(message: &str) -> Result<Hello, HelloError> {
         max_message: wire.max_message.unwrap_or(DEFAULT_MAX_MESSAGE),
         token: wire.token,
         boot: wire.boot,
+        key: match wire.key {
+            Value::String(key) if (1..=MAX_KEY).contains(&key.len()) => Some(key),
+            _ => None,
+        },
         jobs: match wire.jobs {
             Value::Array(jobs) => jobs
                 .iter()
@@ -293,6 +304,24 @@ mod tests {
                 Ok(read) => assert!(taken && read.dialect() == Dialect::V2(boot.into())),
                 Err(error) => assert!(!taken && error.to_string().contains("`boot`"), "{error}"),
             }
+        }
+    }
+
+    #[test]
+    fn a_key_is_a_short_text_or_none() {
+        for (key, taken) in [
+            (r#""k3v9""#.to_owned(), true),
+            (r#""""#.to_owned(), false),
+            ("null".to_owned(), false),
+            ("7".to_owned(), false),
+            ("{}".to_owned(), false),
+            (format!("\"{}\"", "x".repeat(MAX_KEY)), true),
+            (format!("\"{}\"", "x".repeat(MAX_KEY + 1)), false),
+        ] {
+            let read = hello(&format!(
+                r#"{{"type":"hello","computerId":1,"protocol":2,"key":{key}}}"#
+            ));
+            assert_eq!(read.unwrap().key.is_some(), taken, "{key}");
         }
     }
 

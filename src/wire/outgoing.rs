@@ -4,6 +4,7 @@ use serde::Serialize;
 use serde_json::{Value, json};
 
 use super::{
+    ending::HelloError,
     frame::Response,
     limits::{DEFAULT_MAX_MESSAGE, PROTOCOL},
     names::{Boot, Method, RequestId},
@@ -25,9 +26,13 @@ pub fn hello_ok(ping_seconds: u64, dead_seconds: u64) -> String {
     .to_string()
 }
 
-/// `hello-error`: the link is refused or ended, and why. With `retry` false the agent stops.
-pub fn hello_error(error: &str, retry: bool) -> String {
-    ascii(&json!({ "type": "hello-error", "error": error, "retry": retry }))
+/// `hello-error`: the link is refused or ended.
+pub fn hello_error(told: &HelloError) -> String {
+    let mut frame = json!({ "type": "hello-error", "error": told.error, "retry": told.retry });
+    if let Some(after) = told.retry_after {
+        frame["retryAfterMs"] = json!(u64::try_from(after.as_millis()).unwrap_or(u64::MAX));
+    }
+    ascii(&frame)
 }
 
 /// Asks for a pong with the same number.
@@ -219,6 +224,14 @@ mod tests {
             part_ack("f", 1, Some("too-large")),
             r#"{"type":"part-ack","of":"f","n":1,"error":"too-large"}"#
         );
-        assert!(hello_error("é", false).is_ascii());
+        let refused = HelloError {
+            error: "é".into(),
+            retry: true,
+            retry_after: Some(std::time::Duration::from_millis(9_500)),
+        };
+        assert_eq!(
+            hello_error(&refused),
+            r#"{"type":"hello-error","error":"\u00e9","retry":true,"retryAfterMs":9500}"#
+        );
     }
 }

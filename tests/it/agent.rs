@@ -563,23 +563,6 @@ async fn it_links_again_when_the_bridge_comes_back() {
 }
 
 #[tokio::test]
-async fn the_older_of_two_computers_with_one_number_stops() {
-    let (mut bridge, older) = linked_pair(options(7, "older")).await;
-    let port = bridge.link_port().await;
-    let newer = linking(options(7, "newer"), port);
-    assert!(!ended(&older).await);
-    shows(&older, "another computer of the same number").await;
-    bridge
-        .computer(7, |computer| {
-            computer["label"] == "newer" && computer["linked"] == true
-        })
-        .await;
-    assert_eq!(bridge.lua(7, "os.getComputerLabel()").await, "=> \"newer\"");
-    assert_eq!(newer.program(), ProgramState::Running);
-    bridge.leave().await;
-}
-
-#[tokio::test]
 async fn a_token_is_given_as_an_argument_or_as_a_setting() {
     let mut bridge = Bridge::start_with(|command| {
         command.env("CC_LINK_TOKEN", "s3cret");

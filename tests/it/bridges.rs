@@ -41,6 +41,11 @@ impl Place {
         self.port.address()
     }
 
+    /// The folder where its bridges keep what they share.
+    pub fn state(&self) -> &Path {
+        self.state.path()
+    }
+
     fn start(&self) -> Bridge {
         self.start_with_state(self.state.path())
     }

@@ -21,6 +21,7 @@ mod hands;
 mod http;
 mod http_manners;
 mod http_sessions;
+mod identity;
 #[cfg(unix)]
 mod install;
 mod instructions;

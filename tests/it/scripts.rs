@@ -119,6 +119,7 @@ async fn one_that_restarts_and_one_that_says_much_take_nothing_from_the_others()
                 let request = computer.request().await;
                 computer.accept(&request).await;
                 // Its program starts anew, and knows nothing of what it was asked.
+                drop(computer);
                 let again = Computer::link_boot(port, 1, "second", &[]).await;
                 mute(again).await.unwrap();
             }),

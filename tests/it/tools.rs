@@ -21,7 +21,7 @@ use mcp_bridge::{
     settings::{Config, Flags},
     simulator::{Computer, ComputerOptions, Kind},
     tools::{
-        Catalogue, Client, Context, Level, Listener, Step, builtin, host::Workers, kit::Kit,
+        Catalogue, Client, Context, Level, Listener, Notes, Step, builtin, host::Workers, kit::Kit,
         policy::Policy, source::fixed, text_of,
     },
 };
@@ -1287,6 +1287,7 @@ async fn a_built_in_set_with_lua_handlers_needs_its_files_alone() {
         fleet: &fleet,
         others: &others,
         listener: &Nobody,
+        notes: &Notes::default(),
         depth: 0,
     };
     let call = async |number: usize, arguments: Value| {

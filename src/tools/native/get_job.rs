@@ -66,6 +66,7 @@ impl Native for GetJob {
         let id = context.fleet.id_called(&job_id).await?;
         let found = context.fleet.job(&id, cursor, wait).await?;
         let (computer, job) = found.ok_or(UnknownJob(job_id))?;
+        context.notes.about(&computer);
         Ok(text(
             job.look(|progress| shown(&computer, &job, progress, cursor)),
         ))

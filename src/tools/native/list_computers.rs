@@ -134,6 +134,14 @@ fn in_words(computer: &Computer, now: SystemTime) -> String {
         )),
         None => parts.push("agent of protocol version 1".to_owned()),
     }
+    if let Some(change) = computer.change_of_hands() {
+        parts.push(format!(
+            "changed hands {}: shows another key than the one that was linked from {} before, so it may be another \
+             computer",
+            ago(change.since, now),
+            change.former
+        ));
+    }
     format!("{}: {}", name_of(facts), parts.join(", "))
 }
 
@@ -157,6 +165,9 @@ fn in_fields(computer: &Computer) -> Value {
     }
     if let Some(agent) = &facts.agent {
         fields["agent"] = json!(agent);
+    }
+    if let Some(change) = computer.change_of_hands() {
+        fields["changedHands"] = json!(timestamp(change.since));
     }
     if let Presence::Left { since, why } = &computer.presence() {
         fields["leftSince"] = json!(timestamp(*since));

@@ -39,9 +39,10 @@ impl Native for ProbeComputers {
         if linked.is_empty() {
             return Ok(text(format!("No computers connected.{outdated}")));
         }
-        let lines = linked
-            .into_iter()
-            .map(async |computer| line(computer, &self.ping(fleet, computer).await));
+        let lines = linked.into_iter().map(async |computer| {
+            context.notes.about(computer);
+            line(computer, &self.ping(fleet, computer).await)
+        });
         Ok(text(join_all(lines).await.join("\n") + &outdated))
     }
 }

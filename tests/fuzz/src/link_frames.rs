@@ -3,6 +3,7 @@
 use mcp_bridge::{
     base::text::one_line,
     wire::{
+        ending::HelloError,
         frame::{self, AgentFrame},
         hello::{self, Hello},
         limits::PROTOCOL,
@@ -139,7 +140,11 @@ fn check_hello(value: &Value, hello: &Hello) {
 /// Whether an answer that tells the agent why is a frame that any game takes.
 fn check_refusal(reason: &str) {
     assert!(!reason.is_empty());
-    let told = outgoing::hello_error(reason, false);
+    let told = outgoing::hello_error(&HelloError {
+        error: reason.to_owned(),
+        retry: false,
+        retry_after: None,
+    });
     assert!(told.is_ascii());
     let told: Value = serde_json::from_str(&told).unwrap();
     assert_eq!(told["error"], reason);

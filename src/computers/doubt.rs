@@ -1,0 +1,59 @@
+//! A link in doubt: another computer of its number has come, so whoever serves it asks for a sign of life.
+
+use std::{
+    sync::{Mutex, MutexGuard, PoisonError},
+    time::Duration,
+};
+
+use tokio::{
+    sync::Notify,
+    time::{Instant, timeout},
+};
+
+/// How long whoever came waits for a sign, or for the end of the link: most that live, and most connections whose other
+/// end is gone, show it by then.
+const MOMENT: Duration = Duration::from_millis(500);
+
+/// Where one who doubts that a link still stands, and the one who serves it, meet.
+#[derive(Debug, Default)]
+pub struct Doubt {
+    asked: Notify,
+    sign: Notify,
+    /// When the link ends if there is no sign, while one is waited for.
+    until: Mutex<Option<Instant>>,
+}
+
+impl Doubt {
+    /// Has a sign of life asked for, and waits a moment for it. Returns within what time it will be known that the link
+    /// is dead; none if it lives, or nothing but its connection can tell.
+    pub async fn raise(&self) -> Option<Duration> {
+        let sign = self.sign.notified();
+        self.asked.notify_one();
+        if timeout(MOMENT, sign).await.is_ok() {
+            return None;
+        }
+        let until = *self.lock();
+        until.map(|until| until.saturating_duration_since(Instant::now()))
+    }
+
+    /// Waits until somebody doubts.
+    pub async fn raised(&self) {
+        self.asked.notified().await;
+    }
+
+    /// Notes when the link ends if there is no sign.
+    pub fn lasts_until(&self, moment: Instant) {
+        *self.lock() = Some(moment);
+    }
+
+    /// Notes a sign of life.
+    pub fn settle(&self) {
+        *self.lock() = None;
+        self.sign.notify_waiters();
+    }
+
+    fn lock(&self) -> MutexGuard<'_, Option<Instant>> {
+        // Nothing that holds the lock can panic.
+        self.until.lock().unwrap_or_else(PoisonError::into_inner)
+    }
+}
