@@ -5,6 +5,8 @@ local VERSION = "1.1.0"
 local DEFAULT_URL = nil
 -- The setting that holds the link's token, if the bridge wants one.
 local TOKEN_SETTING = "mcp_computer.token"
+-- The setting by which it runs no code of a bridge.
+local READ_ONLY_SETTING = "mcp_computer.read_only"
 
 local options = require("mcp-computer.options")
 
@@ -54,5 +56,7 @@ agent.new({
   address = address,
   version = VERSION,
   token = token and tostring(token),
+  -- Whatever stands there that is not false: a person who set it meant it.
+  read_only = parsed.read_only or settings and settings.get(READ_ONLY_SETTING) or false,
   program = { shell = shell, multishell = multishell, require = require, package = package },
 }):run()

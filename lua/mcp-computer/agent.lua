@@ -12,6 +12,7 @@ local key = require("mcp-computer.key")
 local legacy = require("mcp-computer.legacy")
 local link = require("mcp-computer.link")
 local memory = require("mcp-computer.memory")
+local methods = require("mcp-computer.methods")
 local requests = require("mcp-computer.requests")
 
 local find, format, sub = string.find, string.format, string.sub
@@ -138,10 +139,13 @@ end
 
 --- Makes an agent.
 -- @tparam table options
---   `address`: see @{url.parse}; `version`; `token` or nil; `program`: see @{environment.new}.
+--   `address`: see @{url.parse}; `version`; `token` or nil; `read_only`: whether it runs no code of a bridge;
+--   `program`: see @{environment.new}.
 -- @treturn agent
 function agent.new(options)
   local clock = new_clock()
+  local policy = options.read_only and methods.READ_ONLY or methods.FULL
+  methods.set_policy(policy)
   local kept = key.load()
   local self = setmetatable({
     address = options.address,
@@ -187,7 +191,7 @@ function agent.new(options)
         self.label, self.label_of = identity.label(), self.link.connection
       end
       return identity.hello({
-        boot = self.boot, key = kept, version = options.version, token = options.token,
+        boot = self.boot, key = kept, version = options.version, token = options.token, policy = policy,
         jobs = self.requests:known_jobs(),
       })
     end,

@@ -82,7 +82,8 @@ local function is_advanced()
 end
 
 --- The first frame of a link (src/wire/PROTOCOL.md, "Handshake").
--- @tparam table options `version` of the agent, `boot`, `key` (or nil), `token` (or nil), `jobs`: ids still known.
+-- @tparam table options `version` of the agent, `boot`, `key` (or nil), `token` (or nil), `policy`, `jobs`: ids still
+--   known.
 -- @treturn table
 function identity.hello(options)
   local width, height = globals.term.getSize()
@@ -102,7 +103,7 @@ function identity.hello(options)
       width = width,
       height = height,
     },
-    policy = "full",
+    policy = options.policy,
     capabilities = json.array({
       "cancel", "output", "parts", "jobs", "exclusive", "handlers", "detach", "where", "startBefore",
     }),

@@ -27,6 +27,25 @@ function methods.too_many_jobs()
     "Wait until some have ended, or start mcp-computer anew on that computer.")
 end
 
+--- The policies of an agent: whatever a bridge asks, or only what is built into the agent and changes nothing.
+methods.FULL, methods.READ_ONLY = "full", "read-only"
+
+-- What a read-only agent answers. A bridge can name a handler's hash and source as it likes; so of those none counts.
+local CHANGES_NOTHING = { ping = true }
+
+local policy = methods.FULL
+
+--- Says what this start of the agent lets bridges do.
+-- @tparam string chosen
+function methods.set_policy(chosen)
+  policy = chosen
+end
+
+local function not_built_in()
+  return refusal("this computer's agent was started read-only: it runs no code that comes from a bridge, only what is "
+    .. "built into it", "Only a person at that computer can change it, by starting mcp-computer without --read-only.")
+end
+
 -- A method gets the request's `params`, a table, and `start` (see below). It returns the outcome, or nil if the answer
 -- comes later, from a job; and whether the request was taken, not refused.
 local by_name = {}
@@ -103,6 +122,7 @@ function methods.call(request, start)
       hint = "This agent answers ping, exec-lua and run-handler. A newer one may know more: update it from the bridge.",
     }, false
   end
+  if policy == methods.READ_ONLY and not CHANGES_NOTHING[request.method] then return not_built_in(), false end
   local params = request.params
   if params == nil or rawequal(params, json.null) then params = {} end
   if type(params) ~= "table" then return refusal("params must be an object"), false end

@@ -12,6 +12,7 @@ local VALUES = {
   ["-url"] = "url", ["--url"] = "url",
   ["-token"] = "token", ["--token"] = "token",
 }
+local FLAGS = { ["-read-only"] = "read_only", ["--read-only"] = "read_only" }
 
 --- How the program is called.
 -- @tparam string program Its name.
@@ -25,12 +26,13 @@ function options.usage(program)
     "For example:",
     program .. " ws://192.168.1.20:3001",
     "If the bridge wants a token: --token <token>, or once: set mcp_computer.token <token>",
+    "To run no code that comes from the bridge: --read-only, or once: set mcp_computer.read_only true",
   }
 end
 
 --- Reads the arguments.
 -- @tparam {string,...} args
--- @treturn table|nil `action` (`run`, `help` or `version`), `url`, `token`.
+-- @treturn table|nil `action` (`run`, `help` or `version`), `url`, `token`, `read_only`.
 -- @treturn string|nil What is wrong with them.
 function options.parse(args)
   local result = { action = "run" }
@@ -41,6 +43,8 @@ function options.parse(args)
     local key = VALUES[name or arg]
     if ACTIONS[arg] then
       return { action = ACTIONS[arg] }
+    elseif FLAGS[arg] then
+      result[FLAGS[arg]] = true
     elseif key then
       if not name then
         i = i + 1

@@ -1,4 +1,5 @@
-//! Who has a number: two computers of one, one that comes for many, and a key that changes hands.
+//! Who has a number: two computers of one, one that comes for many, a key that changes hands, and agents that run nothing
+//! of a bridge's.
 
 use std::{
     fs,
@@ -15,15 +16,17 @@ use crate::{
         computer::{Computer as RawComputer, Event, version_1_agent},
         is,
         pace::in_time,
-        until,
+        soon, until,
     },
 };
+use futures_util::{SinkExt, StreamExt};
 use mcp_bridge::{
     link::agent,
     simulator::{Computer, ComputerOptions},
 };
 use serde_json::{Value, json};
-use tokio::runtime::Handle;
+use tokio::{net::TcpListener, runtime::Handle};
+use tokio_tungstenite::{accept_async, tungstenite::Message};
 
 /// The agent of 1.0.0, as its bridge served it.
 const RELEASED: &str = include_str!("released/mcp-computer-1.0.0.lua");
@@ -441,4 +444,120 @@ async fn of_two_computers_with_one_number_the_second_says_so_and_follows_the_fir
         "{said}"
     );
     bridge.leave().await;
+}
+
+/// A hostile bridge: it sends this agent what it likes, and tells what came back.
+async fn asked_by_a_hostile_bridge(arguments: &str, requests: &[Value]) -> (Computer, Vec<Value>) {
+    let listener = TcpListener::bind("127.0.0.1:0").await.unwrap();
+    let port = listener.local_addr().unwrap();
+    let startup = format!("shell.run('mcp-computer ws://{port} {arguments}')");
+    let computer = start(options(6, agent::program(), port).with_file("startup.lua", startup));
+    let (stream, _) = soon("the agent comes", listener.accept()).await.unwrap();
+    let mut socket = accept_async(stream).await.unwrap();
+    let mut answers = Vec::new();
+    for request in [json!({"type": "hello-ok", "protocol": 2})]
+        .iter()
+        .chain(requests)
+    {
+        let sent = socket.send(Message::Text(request.to_string().into())).await;
+        sent.unwrap();
+    }
+    while answers.len() < requests.len() {
+        let message = soon("the agent answers", socket.next()).await;
+        let Some(Ok(Message::Text(text))) = message else {
+            panic!("{message:?}");
+        };
+        let frame: Value = serde_json::from_str(&text).unwrap();
+        match frame["type"].as_str() {
+            Some("hello") => assert_eq!(
+                frame["policy"] == "read-only",
+                arguments.contains("--read-only")
+            ),
+            Some("response") => answers.push(frame),
+            _ => {}
+        }
+    }
+    (computer, answers)
+}
+
+#[tokio::test]
+async fn a_read_only_agent_refuses_the_source_of_a_hostile_bridge_under_any_name_and_hash() {
+    let source = "fs.open('/ran', 'w').close() return 'ran'";
+    let run = |id: &str, params: Value| {
+        let params = params.as_object().unwrap().clone();
+        json!({"type": "request", "id": id, "method": "run-handler", "params": params})
+    };
+    let requests = [
+        // What is built in under that name, and under no hash at all, is another thing.
+        run(
+            "a-1",
+            json!({"name": "ping", "source": source, "arguments": []}),
+        ),
+        run(
+            "a-2",
+            json!({"name": "ping", "hash": "ping", "source": source, "arguments": []}),
+        ),
+        run(
+            "a-3",
+            json!({"name": "ping", "hash": "ping", "arguments": []}),
+        ),
+        run(
+            "a-4",
+            json!({"name": "list-files", "hash": "0-0", "source": source, "arguments": []}),
+        ),
+        json!({"type": "request", "id": "a-5", "method": "exec-lua", "params": {"code": source}}),
+        json!({"type": "request", "id": "a-6", "method": "ping"}),
+    ];
+    let (computer, answers) = asked_by_a_hostile_bridge("--read-only", &requests).await;
+    for (request, answer) in requests.iter().zip(&answers) {
+        assert_eq!(request["id"], answer["id"]);
+        if request["method"] == "ping" {
+            assert_eq!(answer["ok"], true, "{answer}");
+            continue;
+        }
+        let error = &answer["error"];
+        assert_eq!(
+            (&answer["ok"], &error["kind"]),
+            (&json!(false), &json!("refused")),
+            "{answer}"
+        );
+        assert!(
+            error["message"].as_str().unwrap().contains("read-only"),
+            "{answer}"
+        );
+    }
+    assert!(computer.read_file("ran").is_none());
+    // Without the option it runs: so what was sent would have done it.
+    let (computer, answers) = asked_by_a_hostile_bridge("", &requests[..1]).await;
+    assert_eq!(answers[0]["ok"], true, "{answers:?}");
+    assert!(computer.read_file("ran").is_some());
+}
+
+#[tokio::test]
+async fn a_read_only_agent_runs_nothing_that_a_bridge_sends_whatever_it_is_called() {
+    let mut bridge = Bridge::initialized().await;
+    let port = bridge.link_port().await;
+    let by_option = options(1, agent::program(), port).with_file(
+        "startup.lua",
+        format!("shell.run('mcp-computer ws://{port} --read-only')"),
+    );
+    let by_setting = options(2, agent::program(), port)
+        .with_file(".settings", r#"{ [ "mcp_computer.read_only" ] = true }"#);
+    let computers = [start(by_option), start(by_setting)];
+    for id in [1, 2] {
+        bridge.linked(id).await;
+        let refused = bridge
+            .lua_error(id, "fs.open('/ran', 'w').close() return 1")
+            .await;
+        assert!(
+            refused.contains("refused") && refused.contains("read-only"),
+            "{refused}"
+        );
+    }
+    let probed = bridge.call("probe-computers", json!({})).await.text;
+    assert_eq!(probed.matches("pong from ").count(), 2, "{probed}");
+    bridge.leave().await;
+    for computer in computers {
+        assert!(computer.read_file("ran").is_none());
+    }
 }
