@@ -9,7 +9,7 @@ local stream = require("mcp-computer.stream")
 
 local floor, max, min = math.floor, math.max, math.min
 local next = next
-local gsub, sub = string.gsub, string.sub
+local sub = string.sub
 local concat = table.concat
 local pcall, rawequal, setmetatable, tostring, type = pcall, rawequal, setmetatable, tostring, type
 
@@ -77,11 +77,6 @@ local function key_of(id)
   return type(id) .. " " .. tostring(id)
 end
 
--- An id as bridges show it: of theirs, four of the twelve digits that each bridge draws, and the number.
-local function shown(id)
-  return (gsub(tostring(id), "^(%x%x%x%x)%x%x%x%x%x%x%x%x(%-%d+)$", "%1%2"))
-end
-
 local function deadline_of(frame)
   local ms = frame.deadlineMs
   if type(ms) ~= "number" then ms = DEFAULT_DEADLINE_MS end
@@ -129,7 +124,7 @@ end
 
 local function lease_refusal(self)
   local holder = self.holder
-  return failure("refused", "the job " .. shown(holder.id) .. " holds the turtle, since "
+  return failure("refused", "the job " .. tostring(holder.id) .. " holds the turtle, since "
     .. number.format(floor(self.clock() - holder.arrived_at)) .. " s", LEASE_HINT)
 end
 

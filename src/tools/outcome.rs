@@ -11,7 +11,7 @@ use super::wording::name_of;
 use crate::{
     base::text::{as_value, is_json_but_no_object},
     computers::{AgentError, Answer, Computer, End, ErrorKind, Loss, Progress},
-    wire::text,
+    wire::{names::with_short_ids, text},
 };
 
 /// How a job failed, with what it printed before: what the model has to act on.
@@ -245,6 +245,11 @@ fn error_text(computer: &Computer, error: &AgentError) -> String {
     let mut shown = match &error.kind {
         ErrorKind::Unkinded | ErrorKind::UnknownMethod => {
             format!("Error on computer {name}: {}", error.message)
+        }
+        // These words are the agent's own, and may name a job.
+        ErrorKind::Refused => {
+            let why = with_short_ids(&error.message);
+            format!("refused error on computer {name}: {why}")
         }
         kind => format!("{kind} error on computer {name}: {}", error.message),
     };

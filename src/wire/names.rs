@@ -1,6 +1,6 @@
 //! What the two ends of a link call things: computers, requests, starts of an agent, and the protocol they agreed on.
 
-use std::fmt;
+use std::{borrow::Cow, fmt};
 
 use serde::{Deserialize, Serialize};
 use serde_json::Value;
@@ -83,6 +83,19 @@ impl RequestId {
             && number.bytes().all(|digit| digit.is_ascii_digit());
         is_ours.then(|| (&drawn[..SHOWN_DIGITS], number))
     }
+}
+
+/// What an agent says, with the ids in it as people are shown them: agents know them as they stand in frames.
+pub fn with_short_ids(text: &str) -> String {
+    let words = text.split(' ').map(|word| {
+        let id = RequestId::from(word);
+        if id.is_whole() {
+            Cow::Owned(id.to_string())
+        } else {
+            Cow::Borrowed(word)
+        }
+    });
+    words.collect::<Vec<_>>().join(" ")
 }
 
 impl<T: Into<String>> From<T> for RequestId {
@@ -197,6 +210,13 @@ mod tests {
         ] {
             assert!(!id.is_called(name), "{name}");
         }
+    }
+
+    #[test]
+    fn what_an_agent_says_has_the_same_ids() {
+        let said = "the job 3f0c9a1be2d4-41 holds the turtle, not  other-1 ";
+        let shown = "the job 3f0c-41 holds the turtle, not  other-1 ";
+        assert_eq!(with_short_ids(said), shown);
     }
 
     #[test]

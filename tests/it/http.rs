@@ -243,8 +243,8 @@ async fn what_there_is_not_is_said_to_be_not_there() {
         (Method::POST, "/mcp//", 404),
         (Method::PUT, "/mcp", 405),
         (Method::POST, "/health", 405),
-        // A browser.
-        (Method::GET, "/mcp", 406),
+        // Who does not say what it takes takes anything, and has no session.
+        (Method::GET, "/mcp", 400),
     ] {
         let request = bare(method.clone(), path, &host).body(Body::empty());
         let answer = exchange(bridge.address, request.unwrap()).await;
