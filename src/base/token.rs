@@ -35,6 +35,26 @@ impl Token {
     pub fn is_long_enough(&self) -> bool {
         self.length >= LONG_ENOUGH
     }
+
+    /// `text` with `instead` wherever this token stands in it. One that is short is not looked for: it is in anything.
+    pub fn hidden_in(&self, text: &str, instead: &str) -> String {
+        const SHORT: usize = 6;
+        if self.length < SHORT {
+            return text.to_owned();
+        }
+        let mut places: Vec<_> = text.char_indices().map(|(at, _)| at).collect();
+        places.push(text.len());
+        let (mut shown, mut from) = (String::new(), 0);
+        for window in places.windows(self.length + 1) {
+            let (start, end) = (window[0], window[self.length]);
+            if start >= from && self.matches(&text[start..end]) {
+                shown.push_str(&text[from..start]);
+                shown.push_str(instead);
+                from = end;
+            }
+        }
+        shown + &text[from..]
+    }
 }
 
 fn hash(text: &str) -> [u8; 32] {
@@ -57,6 +77,8 @@ mod tests {
         assert!(token.matches("s3cret"));
         assert!(!token.matches("s3cres") && !token.matches("s3cret ") && !token.matches(""));
         assert!(!format!("{token:?}").contains("s3cret"));
+        assert_eq!(token.hidden_in("é s3cret, s3cret", "…"), "é …, …");
+        assert_eq!(token.hidden_in("s3cre", "…"), "s3cre");
     }
 
     #[test]

@@ -10,6 +10,13 @@ pub fn say(line: &str) {
     let _ = writeln!(output, "{line}").and_then(|()| output.flush());
 }
 
+/// Writes to standard output as it is, and tells whether somebody still reads that.
+pub fn show(text: &str) -> bool {
+    let mut output = io::stdout().lock();
+    let shown = output.write_all(text.as_bytes());
+    shown.and_then(|()| output.flush()).is_ok()
+}
+
 /// Writes a line to standard error: for problems, and for notes beside what a client reads.
 pub fn note(line: &str) {
     let _ = writeln!(io::stderr().lock(), "{line}");

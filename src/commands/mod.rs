@@ -8,6 +8,7 @@ mod demo;
 #[cfg(unix)]
 mod hold;
 mod limits;
+mod log;
 mod logs;
 mod pause;
 mod serve;
@@ -91,6 +92,7 @@ commands! {
     tools::Tools,
     worker::Worker,
     logs::Logs,
+    log::Log,
     upstream::Upstream,
     trust::Trust,
     #[cfg(unix)]

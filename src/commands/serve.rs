@@ -46,9 +46,7 @@ impl Serve {
             Ok(mcp) => mcp,
             Err(error) => return startup::refuse_setting(error),
         };
-        // Any free port is none that a configuration could name.
-        let own_port = Some(mcp.port).filter(|port| *port != 0);
-        startup::run(&config, folders, own_port, async |bridge| {
+        startup::run(&config, folders, Some(&mcp), async |bridge| {
             let Bridge {
                 fleet,
                 server,

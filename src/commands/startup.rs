@@ -1,6 +1,6 @@
 //! What both ways of serving MCP have in common: how a bridge starts, and how it ends.
 
-use std::{process::ExitCode, sync::Arc};
+use std::{ffi::OsString, process::ExitCode, sync::Arc};
 
 use anyhow::Context;
 use thiserror::Error;
@@ -10,8 +10,15 @@ use crate::{
     base::logging::{self, LogError},
     computers::Fleet,
     mcp::server::Server,
-    settings::{Config, ConfigError, Flags, Folders},
-    tools::{self, Source},
+    settings::{Config, ConfigError, Flags, Folders, McpConfig},
+    tools::{
+        self, Source,
+        calls::{
+            Calls,
+            journal::{self, Journal},
+            short::Secrets,
+        },
+    },
     upstream::{self, Upstream, tail::LOG_TARGET},
 };
 
@@ -64,15 +71,14 @@ pub struct Bridge {
     pub signals: LeaveSignals,
 }
 
-/// Serves by `serve`, until that tells why it ended. `own_port` is where it serves MCP over HTTP, if it does and that
-/// is known.
+/// Serves by `serve`, until that tells why it ended; over HTTP as `mcp` says, if it does.
 pub fn run(
     config: &Config,
     folders: &Folders,
-    own_port: Option<u16>,
+    mcp: Option<&McpConfig>,
     serve: impl AsyncFnOnce(Bridge) -> anyhow::Result<&'static str>,
 ) -> ExitCode {
-    match block_on(config, folders, own_port, serve) {
+    match block_on(config, folders, mcp, serve) {
         Ok(why) => {
             tracing::info!(why, "leaving");
             ExitCode::SUCCESS
@@ -92,7 +98,7 @@ pub fn run(
 fn block_on(
     config: &Config,
     folders: &Folders,
-    own_port: Option<u16>,
+    mcp: Option<&McpConfig>,
     serve: impl AsyncFnOnce(Bridge) -> anyhow::Result<&'static str>,
 ) -> anyhow::Result<&'static str> {
     let runtime = tokio::runtime::Builder::new_multi_thread()
@@ -109,13 +115,16 @@ fn block_on(
             "started"
         );
         let fleet = Arc::new(computers::start(&config.link, Some(&folders.shared)));
+        // Any free port is none that a configuration could name.
+        let own_port = mcp.map(|mcp| mcp.port).filter(|port| *port != 0);
         let upstream = upstream(config, folders, own_port);
         let mut others: Vec<Box<dyn Source>> = Vec::new();
         if let Some(servers) = upstream.clone() {
             others.push(Box::new(servers));
         }
         let catalogue = tools::start(config, folders.own_tools(), &folders.shared, others);
-        let server = Server::new(fleet.clone(), catalogue);
+        let calls = Arc::new(calls(config, folders, mcp));
+        let server = Server::new(fleet.clone(), catalogue).noting(calls.clone());
         let why = serve(Bridge {
             fleet: fleet.clone(),
             server,
@@ -128,11 +137,36 @@ fn block_on(
             }
         };
         tokio::join!(fleet.leave(), servers_leave);
+        calls.finish();
         why
     })?;
     // Dropping the runtime would wait for a read of a terminal or a file that nobody ends.
     runtime.shutdown_background();
     Ok(why)
+}
+
+/// The calls of clients, with their log unless that is switched off.
+fn calls(config: &Config, folders: &Folders, mcp: Option<&McpConfig>) -> Calls {
+    let tokens = [
+        config.link.token.clone(),
+        mcp.and_then(|mcp| mcp.token.clone()),
+    ];
+    let variables = std::env::vars_os().filter_map(|(name, value)| {
+        let text = |word: OsString| word.into_string().ok();
+        Some((text(name)?, text(value)?))
+    });
+    let secrets = Secrets::new(tokens.into_iter().flatten(), variables);
+    let journal = config
+        .call_log
+        .then(|| Journal::start(journal::file(&folders.shared)));
+    let journal = journal.and_then(|started| match started {
+        Ok(journal) => Some(journal),
+        Err(error) => {
+            tracing::warn!(%error, "there is no log of calls: no thread can be started");
+            None
+        }
+    });
+    Calls::new(journal, secrets)
 }
 
 /// The MCP servers that are configured where this process runs, unless that is switched off.

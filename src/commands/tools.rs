@@ -203,6 +203,7 @@ fn run(name: &str, arguments: &str, flags: &Flags, folders: &Folders) -> anyhow:
             others: &others,
             listener: &Terminal,
             notes: &notes,
+            call: None,
             depth: 0,
         };
         let result = tool.call(context, arguments).await;

@@ -14,13 +14,14 @@ use rmcp::{
         CallToolRequestParams, CallToolResponse, CompleteRequestParams, CompleteResult,
         CompletionInfo, CustomRequest, CustomResult, DiscoverResult, ErrorCode,
         GetPromptRequestParams, GetPromptResponse, Implementation, InitializeRequestParams,
-        InitializeResult, ListPromptsResult, ListResourceTemplatesResult, ListResourcesResult,
-        ListToolsResult, PaginatedRequestParams, ProtocolVersion, ReadResourceRequestParams,
-        ReadResourceResponse, Reference, ServerCapabilities, ServerConfig, SubscribeRequestParams,
-        SubscriptionFilter, Tool, UnsubscribeRequestParams,
+        InitializeResult, JsonObject, ListPromptsResult, ListResourceTemplatesResult,
+        ListResourcesResult, ListToolsResult, PaginatedRequestParams, ProtocolVersion,
+        ReadResourceRequestParams, ReadResourceResponse, Reference, ServerCapabilities,
+        ServerConfig, SubscribeRequestParams, SubscriptionFilter, Tool, UnsubscribeRequestParams,
     },
     service::{NotificationContext, RequestContext, SubscriptionContext},
 };
+use serde_json::Value;
 use tracing::Instrument;
 
 use super::{
@@ -35,6 +36,9 @@ use crate::{
     computers::Fleet,
     tools::{
         self, Beside, Catalogue, Client, ClientCatalogue, Context, Found, Level, Notes, Others,
+        View,
+        calls::{Call, Caller, Calls, Kind, Outcome},
+        policy::CALL_TOOL,
         prompt, resource,
     },
 };
@@ -78,6 +82,10 @@ pub struct Server {
     subscriber: Arc<Subscriber>,
     /// The least level of log messages that the client wants, in the era with `initialize`.
     level: Arc<Mutex<Level>>,
+    /// The calls of all clients.
+    calls: Arc<Calls>,
+    /// Whether the client is one over HTTP.
+    over_http: bool,
 }
 
 impl Server {
@@ -88,12 +96,22 @@ impl Server {
             level: Arc::new(Mutex::new(DEFAULT_LEVEL)),
             fleet,
             catalogue,
+            calls: Arc::default(),
+            over_http: false,
         }
     }
 
-    /// The same for another client, which has seen and asked for nothing yet.
+    /// The same, which notes its calls there.
+    pub fn noting(self, calls: Arc<Calls>) -> Self {
+        Self { calls, ..self }
+    }
+
+    /// The same for another client, over HTTP, which has seen and asked for nothing yet.
     pub fn for_another(&self) -> Self {
-        Self::new(self.fleet.clone(), self.catalogue.clone())
+        Self {
+            over_http: true,
+            ..Self::new(self.fleet.clone(), self.catalogue.clone()).noting(self.calls.clone())
+        }
     }
 
     /// What there is for whoever sent a request.
@@ -134,17 +152,48 @@ impl Server {
         Waiting::new(context, level)
     }
 
+    /// Who sent a request.
+    fn caller(&self, context: &RequestContext<RoleServer>) -> Caller {
+        let client = context.client_info();
+        let (name, version) =
+            client.map_or_else(Default::default, |client| (client.name, client.version));
+        Caller {
+            name,
+            version,
+            over_http: self.over_http,
+        }
+    }
+
+    /// The arguments of a call in short. What `call-tool` is given for another tool is shown as that one's.
+    fn in_short(&self, view: &View, name: &str, arguments: &JsonObject) -> Value {
+        let schema = |name| {
+            let definition = view.definition(name)?;
+            Some(definition.input_schema.as_ref())
+        };
+        let secrets = &self.calls.secrets;
+        let mut short = secrets.short(schema(name), arguments);
+        if name == CALL_TOOL
+            && let Some(inner) = arguments.get("name").and_then(Value::as_str)
+            && let Some(Value::Object(inner_arguments)) = arguments.get("arguments")
+        {
+            short["arguments"] = secrets.short(schema(inner), inner_arguments);
+        }
+        short
+    }
+
     fn at_hand<'a>(
         &'a self,
         others: &'a dyn Others,
         listener: &'a Waiting,
         notes: &'a Notes,
+        call: &'a Call,
     ) -> Context<'a> {
         Context {
             fleet: &self.fleet,
             others,
             listener,
             notes,
+            call: Some(call),
             depth: 0,
         }
     }
@@ -173,22 +222,50 @@ fn is_stateless(context: &RequestContext<RoleServer>) -> bool {
 /// used the request's id again meanwhile.
 pub const CANCELLED: ErrorCode = ErrorCode(-32800);
 
-/// Keeps a call going until it ends; a panic of its is an error of `what`.
+/// A call that did not come to its end.
+struct Unfinished {
+    /// Why, for whoever asks.
+    why: String,
+    outcome: Outcome,
+}
+
+impl From<Unfinished> for ErrorData {
+    fn from(unfinished: Unfinished) -> Self {
+        Self::internal_error(unfinished.why, None)
+    }
+}
+
+/// Keeps a call going until it ends; a panic of its is an error of `what`, and its end from outside one of its own.
 ///
 /// # Errors
 /// [`CANCELLED`]: nobody waits for it any more.
 async fn guarded<T>(
     what: &str,
     call: impl Future<Output = T>,
+    noted: &Call,
     context: &RequestContext<RoleServer>,
-) -> Result<Result<T, String>, ErrorData> {
+) -> Result<Result<T, Unfinished>, ErrorData> {
     // rmcp never answers a call whose handler panicked.
     let call = AssertUnwindSafe(call).catch_unwind();
     tokio::select! {
-        result = call => Ok(result.map_err(|_| {
-            format!("{what} failed inside mcp-bridge; this is a bug. `mcp-bridge logs` shows what happened.")
+        result = call => Ok(result.map_err(|_| Unfinished {
+            why: format!("{what} failed inside mcp-bridge; this is a bug. `mcp-bridge logs` shows what happened."),
+            outcome: Outcome::Error,
+        })),
+        () = noted.stopped() => Ok(Err(Unfinished {
+            why: noted.told_of_its_stop(),
+            outcome: Outcome::Stopped,
         })),
         () = context.ct.cancelled() => Err(ErrorData::new(CANCELLED, "cancelled", None)),
+    }
+}
+
+/// How a prompt or a resource came out.
+fn outcome_of<T>(came: &Result<Result<T, ErrorData>, Unfinished>) -> Outcome {
+    match came {
+        Ok(Ok(_)) => Outcome::Ok,
+        Ok(Err(_)) => Outcome::Error,
+        Err(unfinished) => unfinished.outcome,
     }
 }
 
@@ -293,12 +370,18 @@ impl ServerHandler for Server {
             // It may be among those that are still being read.
             view = catalogue.ready().await;
         }
+        let arguments = request.arguments.unwrap_or_default();
+        let short = self.in_short(&view, name, &arguments);
+        let caller = self.caller(&context);
+        let noted = self.calls.begin(caller, Kind::Tool, name, short);
         let tool = match view.find(name) {
             Found::Tool(tool) => tool,
             Found::Refused(refusal) => {
+                noted.ends(Outcome::Refused);
                 return Ok(tools::failure(format!("{}.", refusal.of(name))).into());
             }
             Found::Nothing => {
+                noted.ends(Outcome::Unknown);
                 let message = format!("Unknown tool: {name}");
                 return Err(ErrorData::invalid_params(message, None));
             }
@@ -306,12 +389,22 @@ impl ServerHandler for Server {
         let listener = self.waiting(&context);
         let notes = Notes::default();
         let call = tool.call(
-            self.at_hand(&catalogue, &listener, &notes),
-            request.arguments.unwrap_or_default(),
+            self.at_hand(&catalogue, &listener, &notes, &noted.call),
+            arguments,
         );
         let span = tracing::debug_span!("call", client = name_of_client(&context), tool = %name);
-        let result = guarded(name, call, &context).instrument(span).await?;
-        let result = result.map_or_else(tools::failure, |result| bounded(name, notes.on(result)));
+        let result = guarded(name, call, &noted.call, &context)
+            .instrument(span)
+            .await?;
+        let (result, outcome) = match result {
+            Ok(result) => {
+                let failed = result.is_error == Some(true);
+                let outcome = if failed { Outcome::Error } else { Outcome::Ok };
+                (bounded(name, notes.on(result)), outcome)
+            }
+            Err(Unfinished { why, outcome }) => (tools::failure(why), outcome),
+        };
+        noted.ends(outcome);
         Ok(mended(&name_of_client(&context), result).into())
     }
 
@@ -335,16 +428,21 @@ impl ServerHandler for Server {
         let catalogue = self.catalogue_for(&context);
         let view = catalogue.ready().await;
         let name = &request.name;
-        let prompt = view.prompt(name).ok_or_else(|| prompt::unknown(name))?;
+        let arguments = request.arguments.as_ref();
+        let short = arguments.map_or(Value::Null, |given| self.calls.secrets.short(None, given));
+        let caller = self.caller(&context);
+        let noted = self.calls.begin(caller, Kind::Prompt, name, short);
+        let Some(prompt) = view.prompt(name) else {
+            noted.ends(Outcome::Unknown);
+            return Err(prompt::unknown(name));
+        };
         let listener = self.waiting(&context);
         let notes = Notes::default();
-        let call = prompt.get(
-            self.at_hand(&catalogue, &listener, &notes),
-            request.arguments,
-        );
-        let got = guarded(name, call, &context).await?;
-        let got = got.unwrap_or_else(|bug| Err(ErrorData::internal_error(bug, None)))?;
-        small_enough(name, got).map(Into::into)
+        let at_hand = self.at_hand(&catalogue, &listener, &notes, &noted.call);
+        let call = prompt.get(at_hand, request.arguments);
+        let got = guarded(name, call, &noted.call, &context).await?;
+        noted.ends(outcome_of(&got));
+        small_enough(name, got??).map(Into::into)
     }
 
     async fn list_resources(
@@ -379,13 +477,24 @@ impl ServerHandler for Server {
         let catalogue = self.catalogue_for(&context);
         let view = catalogue.ready().await;
         let uri = &request.uri;
-        let resource = view.resource(uri).ok_or_else(|| resource::unknown(uri))?;
+        let caller = self.caller(&context);
+        let shown = self.calls.secrets.text(uri);
+        let noted = self
+            .calls
+            .begin(caller, Kind::Resource, &shown, Value::Null);
+        let Some(resource) = view.resource(uri) else {
+            noted.ends(Outcome::Unknown);
+            return Err(resource::unknown(uri));
+        };
         let listener = self.waiting(&context);
         let notes = Notes::default();
-        let call = resource.read(self.at_hand(&catalogue, &listener, &notes), uri);
-        let read = guarded(uri, call, &context).await?;
-        let read = read.unwrap_or_else(|bug| Err(ErrorData::internal_error(bug, None)))?;
-        small_enough(uri, read).map(Into::into)
+        let call = resource.read(
+            self.at_hand(&catalogue, &listener, &notes, &noted.call),
+            uri,
+        );
+        let read = guarded(uri, call, &noted.call, &context).await?;
+        noted.ends(outcome_of(&read));
+        small_enough(uri, read??).map(Into::into)
     }
 
     async fn subscribe(

@@ -38,6 +38,8 @@ table! {
         probe_timeout: Duration = MILLISECONDS, "--probe-timeout-ms", "CC_PROBE_TIMEOUT_MS", "probe_timeout_ms", "2000";
         /// Whether to manage the MCP servers configured on this machine and offer their tools: on or off
         upstream: bool = ON_OFF, "--upstream", "MCP_UPSTREAM", "upstream", "on";
+        /// Whether to keep a log of calls, which `mcp-bridge log calls` shows: on or off
+        call_log: bool = ON_OFF, "--call-log", "MCP_BRIDGE_CALL_LOG", "call_log", "on";
         /// Which tools there are.
         tools: ToolsConfig;
     }

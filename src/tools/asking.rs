@@ -40,6 +40,7 @@ pub async fn ask(
 ) -> Result<(Arc<Job>, Waited), TooManyJobs> {
     let job = context.fleet.begin(computer, ask)?;
     context.notes.about(computer);
+    let _noted = context.call.map(|call| call.waits_for(computer, &job));
     let mut given_up = CancelOnDrop {
         computer: computer.clone(),
         job: Some(job.clone()),

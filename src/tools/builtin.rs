@@ -326,6 +326,7 @@ mod tests {
             others: &others,
             listener: &Nobody,
             notes: &Notes::default(),
+            call: None,
             depth: 0,
         };
         for tool in natives() {

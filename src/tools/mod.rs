@@ -7,6 +7,7 @@
 mod arguments;
 mod asking;
 pub mod builtin;
+pub mod calls;
 pub mod catalogue;
 mod choosing;
 pub mod client;

@@ -201,6 +201,13 @@ impl View {
         }
     }
 
+    /// What a tool of this name says of itself, if the client may see it, whether or not it may be called.
+    pub fn definition(&self, name: &str) -> Option<&Definition> {
+        let listing = self.snapshot.tools.get(name)?;
+        let may_see = self.client.may_see(listing.tool.owner());
+        may_see.then(|| listing.tool.definition())
+    }
+
     /// The tools that the client is shown, in order of name.
     pub fn tools(&self) -> &[Definition] {
         &self.lists().tools

@@ -8,6 +8,7 @@ use serde_json::Value;
 use thiserror::Error;
 
 use super::{
+    calls::Call,
     client::Client,
     listener::Listener,
     manifest::PromptSpec,
@@ -79,6 +80,8 @@ pub struct Context<'a> {
     pub listener: &'a dyn Listener,
     /// What the answer has to say besides.
     pub notes: &'a Notes,
+    /// The client's call that this is, or is part of; none if no client made one.
+    pub call: Option<&'a Call>,
     /// How many tools stand between the client and this call: tools can call tools.
     pub depth: u8,
 }

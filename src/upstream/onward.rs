@@ -160,6 +160,9 @@ impl Tool for ServerTool {
     ) -> BoxFuture<'a, CallToolResult> {
         async move {
             let name = self.definition.name.as_ref();
+            if let Some(call) = context.call {
+                call.asks_server(&self.server);
+            }
             let (sender, mut news) = mpsc::channel(PROGRESS_QUEUE);
             let progress = context.listener.listens().then_some(&sender);
             let call = self.upstream.call(name, Some(arguments), progress);

@@ -1288,6 +1288,7 @@ async fn a_built_in_set_with_lua_handlers_needs_its_files_alone() {
         others: &others,
         listener: &Nobody,
         notes: &Notes::default(),
+        call: None,
         depth: 0,
     };
     let call = async |number: usize, arguments: Value| {

@@ -1,6 +1,7 @@
 //! What a person does from outside with the bridges that run: with the real binary, several bridges, and clients over
 //! standard input and HTTP.
 
+mod log;
 mod pause;
 
 use std::process::{Output, Stdio};
