@@ -3,7 +3,8 @@
 //! One process is both ends of the host side: an MCP server over standard input and output or HTTP ([`mcp`]), and the
 //! link port that in-game agents connect to ([`link`]). Between them stand the [`tools`] that a client calls and the
 //! [`computers`] that they ask. Beside them are other bridges of the same user ([`bridges`]) and MCP servers of others
-//! that the bridge is a client of ([`upstream`]).
+//! that the bridge is a client of ([`upstream`]). What a person sees of it all from outside, and does with it, is in
+//! [`hands`].
 
 #![warn(missing_docs, clippy::expect_used, clippy::unwrap_used)]
 
@@ -11,6 +12,7 @@ pub mod base;
 pub mod bridges;
 pub mod commands;
 pub mod computers;
+pub mod hands;
 pub mod link;
 pub mod mcp;
 pub mod settings;

@@ -1,11 +1,12 @@
 //! What belongs to no floor: text for people, bytes as text, tokens, HTTP as both ports speak it, failures of WebSockets,
-//! files of others, small stores, the log, JSON Schema, what clients refuse.
+//! files of others, small stores, what processes ask each other by files, the log, JSON Schema, what clients refuse.
 
 pub mod byte_text;
 pub mod client_rules;
 pub mod files;
 pub mod host_and_port;
 pub mod http;
+pub mod inbox;
 pub mod late;
 mod log_files;
 mod log_flood;

@@ -7,6 +7,7 @@ mod console;
 mod demo;
 #[cfg(unix)]
 mod hold;
+mod jobs;
 mod limits;
 mod log;
 mod logs;
@@ -17,6 +18,7 @@ mod simulate;
 mod startup;
 mod status;
 mod stdio;
+mod stop;
 mod tools;
 mod trust;
 mod upstream;
@@ -87,6 +89,8 @@ commands! {
     demo::Demo,
     simulate::Simulate,
     status::Status,
+    jobs::Jobs,
+    stop::Stop,
     pause::Pause,
     pause::Resume,
     tools::Tools,

@@ -28,6 +28,9 @@ impl Pause {
         match Paused::begin(&folders.shared, self.reason.as_deref()) {
             Ok(paused) => {
                 console::say(&in_words(&paused));
+                if let Some(too_old) = super::jobs::too_old(folders) {
+                    console::note(&too_old);
+                }
                 ExitCode::SUCCESS
             }
             Err(error) => {

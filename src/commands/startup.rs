@@ -9,6 +9,7 @@ use super::{computers, console, limits, signals::LeaveSignals};
 use crate::{
     base::logging::{self, LogError},
     computers::Fleet,
+    hands::desk::Desk,
     mcp::server::Server,
     settings::{Config, ConfigError, Flags, Folders, McpConfig},
     tools::{
@@ -125,12 +126,20 @@ fn block_on(
         let catalogue = tools::start(config, folders.own_tools(), &folders.shared, others);
         let calls = Arc::new(calls(config, folders, mcp));
         let server = Server::new(fleet.clone(), catalogue).noting(calls.clone());
+        let has_one_client = mcp.is_none();
+        let desk = Desk::open(
+            &folders.shared,
+            fleet.clone(),
+            calls.clone(),
+            has_one_client,
+        );
         let why = serve(Bridge {
             fleet: fleet.clone(),
             server,
             signals,
         })
         .await;
+        drop(desk);
         let servers_leave = async {
             if let Some(upstream) = upstream {
                 upstream.leave().await;

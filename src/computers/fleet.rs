@@ -236,6 +236,18 @@ impl Fleet {
         }
     }
 
+    /// The jobs that this bridge asked for, running or still readable, whether or not any computer can be reached.
+    pub fn own_jobs(&self) -> Vec<Found> {
+        let computers = self.registry.all().into_iter();
+        let jobs = computers.flat_map(|computer| {
+            let own = computer.jobs().into_iter();
+            let own = own.filter(|job| self.registry.ids.made(&job.id));
+            own.map(move |job| (computer.clone(), job))
+                .collect::<Vec<_>>()
+        });
+        jobs.collect()
+    }
+
     /// A job that is running or still readable, once it has printed past `cursor` or has ended, or after `wait`. Of the
     /// job of another bridge, only the output from `cursor` on is known.
     ///

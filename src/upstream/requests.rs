@@ -3,19 +3,13 @@
 //! rights but to the user's own files, and nothing that goes wrong with it can hurt a bridge.
 
 use std::{
-    collections::BTreeSet,
-    ffi::OsString,
-    fs, io,
+    io,
     path::{Path, PathBuf},
-    time::{Duration, SystemTime},
 };
 
 use serde::{Deserialize, Serialize};
 
-use crate::base::store;
-
-/// How long a request lies there: every bridge has seen it by then.
-const LIFETIME: Duration = Duration::from_secs(60);
+use crate::base::inbox;
 
 /// Something to do.
 #[derive(Debug, Clone, PartialEq, Eq, Serialize, Deserialize)]
@@ -35,62 +29,22 @@ pub enum Request {
 /// # Errors
 /// The state folder can't be written.
 pub fn leave(state: &Path, request: &Request) -> io::Result<()> {
-    let moment = SystemTime::now()
-        .duration_since(SystemTime::UNIX_EPOCH)
-        .unwrap_or_default();
-    let name = format!("{}-{}.json", moment.as_nanos(), std::process::id());
-    store::write(&folder(state).join(name), request)
+    inbox::leave(&folder(state), request).map(|_| ())
 }
 
 /// The requests, as one bridge sees them.
-pub struct Inbox {
-    folder: PathBuf,
-    seen: BTreeSet<OsString>,
-}
+pub struct Inbox(inbox::Inbox);
 
 impl Inbox {
     /// An inbox in which only what comes from now on is new.
     pub fn new(state: &Path) -> Self {
-        let mut inbox = Self {
-            folder: folder(state),
-            seen: BTreeSet::new(),
-        };
-        inbox.take();
-        inbox
+        Self(inbox::Inbox::new(folder(state)))
     }
 
     /// The requests that came since the last time. Old ones are thrown away.
     pub fn take(&mut self) -> Vec<Request> {
-        let Ok(entries) = fs::read_dir(&self.folder) else {
-            return Vec::new();
-        };
-        let mut found = Vec::new();
-        let mut there = BTreeSet::new();
-        for entry in entries.filter_map(Result::ok) {
-            let name = entry.file_name();
-            // Not yet written whole.
-            if name.as_encoded_bytes().starts_with(b".") {
-                continue;
-            }
-            let age = entry.metadata().and_then(|facts| facts.modified()).ok();
-            if age
-                .and_then(|age| age.elapsed().ok())
-                .is_some_and(|age| age > LIFETIME)
-            {
-                let _ = fs::remove_file(entry.path());
-            } else {
-                if !self.seen.contains(&name) {
-                    found.push((name.clone(), entry.path()));
-                }
-                there.insert(name);
-            }
-        }
-        self.seen = there;
-        found.sort();
-        found
-            .iter()
-            .filter_map(|(_, path)| store::read(path))
-            .collect()
+        let requests = self.0.take().into_iter();
+        requests.map(|(_, request)| request).collect()
     }
 }
 
@@ -100,6 +54,8 @@ fn folder(state: &Path) -> PathBuf {
 
 #[cfg(test)]
 mod tests {
+    use std::{fs, time::SystemTime};
+
     use super::*;
 
     #[test]
@@ -127,7 +83,7 @@ mod tests {
             .unwrap()
             .unwrap()
             .path();
-        let old = SystemTime::now() - LIFETIME * 2;
+        let old = SystemTime::now() - inbox::LIFETIME * 2;
         fs::File::options()
             .write(true)
             .open(&file)

@@ -16,6 +16,7 @@ use mcp_bridge::{
 use serde_json::{Value, json};
 use tokio::{
     net::{TcpListener, TcpSocket, TcpStream},
+    process::Command,
     runtime::Handle,
     time::{Instant, timeout_at},
 };
@@ -280,6 +281,37 @@ async fn older_guest(owner: &Bridge, port: SocketAddr) -> Line<MaybeTlsStream<Tc
     ));
     line.keep_saying(&pong, Duration::from_secs(2));
     line
+}
+
+#[tokio::test]
+async fn a_person_is_told_of_a_guest_of_1_0_0_which_can_be_asked_nothing() {
+    let mut bridge = Bridge::initialized().await;
+    let port = bridge.link_port().await;
+    let enters = async |command: &str| {
+        let mut enters = Command::new(env!("CARGO_BIN_EXE_mcp-bridge"));
+        enters
+            .arg(command)
+            .env("MCP_BRIDGE_CONFIG_DIR", bridge.folder.path().join("config"))
+            .env("MCP_BRIDGE_STATE_DIR", bridge.folder.path().join("state"))
+            .env("CC_LINK_HOST", "127.0.0.1")
+            .env("CC_LINK_PORT", port.port().to_string());
+        let output = soon("the command ends", enters.output()).await.unwrap();
+        String::from_utf8([output.stdout, output.stderr].concat()).unwrap()
+    };
+    until("the bridge can be asked", async || {
+        let said = enters("jobs").await;
+        is(said == "Nothing runs (1 bridge told so).\n", said)
+    })
+    .await;
+    let _line = older_guest(&bridge, port).await;
+    for command in ["jobs", "pause"] {
+        let said = enters(command).await;
+        assert!(
+            said.contains("Of the 2 bridges that share the link port only 1 can be asked."),
+            "{command}: {said}"
+        );
+    }
+    bridge.leave().await;
 }
 
 #[tokio::test]

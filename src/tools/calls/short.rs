@@ -116,7 +116,7 @@ impl Secrets {
         let line = safe.trim_start().lines().next().unwrap_or_default();
         let mut shown: String = line.chars().take(SHOWN).collect();
         if shown.len() < safe.trim().len() || looked_at.len() < text.len() {
-            shown.push_str(&format!("… ({} characters)", text.chars().count()));
+            shown.push_str(&format!("… ({} bytes)", text.len()));
         }
         one_line(&shown).into_owned()
     }
@@ -294,11 +294,11 @@ mod tests {
         let shown = short(json!({"code": format!("\n\n{long}\nmore"), "lines": "one\ntwo"}));
         let code = shown["code"].as_str().unwrap();
         assert!(
-            code.starts_with("éé") && code.ends_with("é… (200007 characters)"),
+            code.starts_with("éé") && code.ends_with("é… (400007 bytes)"),
             "{code}"
         );
         assert!(code.chars().count() < 150);
-        assert_eq!(shown["lines"], "one… (7 characters)");
+        assert_eq!(shown["lines"], "one… (7 bytes)");
         let many: Map<_, _> = (0..100)
             .map(|n| (format!("k{n:02}"), json!(vec![n; 50])))
             .collect();

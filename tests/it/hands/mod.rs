@@ -3,6 +3,7 @@
 
 mod log;
 mod pause;
+mod stop;
 
 use std::process::{Output, Stdio};
 

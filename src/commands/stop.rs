@@ -1,0 +1,162 @@
+//! `mcp-bridge stop`: ends what runs, from outside, and says what is known to have ended.
+
+use std::{collections::BTreeMap, process::ExitCode, time::Duration};
+
+use clap::Args;
+
+use super::{
+    console,
+    jobs::{Running, cant_be_asked, number, silent, too_old},
+};
+use crate::{
+    base::text::one_line,
+    computers::ComputerKey,
+    hands::{
+        mailbox,
+        message::{Answer, Orders, Question, StoppedCall},
+    },
+    settings::Folders,
+    wire::names::ComputerId,
+};
+
+/// How long bridges have to answer: longer than computers have.
+const TO_ANSWER: Duration = Duration::from_secs(8);
+
+/// Stop what runs, from outside: a call with all it does, or a job, whoever asked for it
+///
+/// A call that waits for what is stopped ends too, with all that it does: scripts on this machine and calls of other MCP
+/// servers. Its client is told that a person ended it. Exit code 0: all has ended; 1: it is not known of all, or there
+/// is no such job.
+#[derive(Debug, Args)]
+pub struct Stop {
+    /// A job's id or a call's number, as `mcp-bridge jobs` shows them
+    #[arg(required_unless_present_any = ["computer", "all"], conflicts_with_all = ["computer", "all"])]
+    job: Option<String>,
+
+    /// All that runs on the computer of this number
+    #[arg(long, value_name = "NUMBER", conflicts_with = "all")]
+    computer: Option<u64>,
+
+    /// All that runs
+    #[arg(long)]
+    all: bool,
+}
+
+impl Stop {
+    pub fn run(self, folders: &Folders) -> ExitCode {
+        let runs = match Running::look(folders) {
+            Ok(runs) => runs,
+            Err(error) => return cant_be_asked(folders, &error),
+        };
+        let too_old = too_old(folders);
+        if let Some(too_old) = &too_old {
+            console::note(too_old);
+        }
+        let orders = self.orders(&runs);
+        if orders.is_empty() {
+            return match &self.job {
+                Some(job) => {
+                    console::note(&format!(
+                        "Nothing that runs is `{}`. `mcp-bridge jobs` shows what runs.",
+                        one_line(job)
+                    ));
+                    ExitCode::FAILURE
+                }
+                None => {
+                    console::say("Nothing runs that could be stopped.");
+                    code(say_silent(&runs) && too_old.is_none())
+                }
+            };
+        }
+        let round = match mailbox::ask(&folders.shared, &Question::Stop(orders), TO_ANSWER) {
+            Ok(round) => round,
+            Err(error) => return cant_be_asked(folders, &error),
+        };
+        let mut all_is_over = round.silent.is_empty();
+        for told in round.told.values() {
+            let Answer::Stopped { calls, jobs } = &told.answer else {
+                continue;
+            };
+            for call in calls {
+                all_is_over &= call.is_over;
+                console::say(&in_words(told.pid, call));
+            }
+            for job in jobs {
+                all_is_over &= job.is_over;
+                console::say(&format!(
+                    "Job {} on {} {}.",
+                    one_line(job.id.as_str()),
+                    job.computer_name,
+                    job.how
+                ));
+            }
+        }
+        for pid in &round.silent {
+            console::note(&silent(*pid));
+        }
+        code(say_silent(&runs) && all_is_over && (self.job.is_some() || too_old.is_none()))
+    }
+
+    /// What each bridge is to stop; nothing if nothing is meant.
+    fn orders(&self, runs: &Running) -> BTreeMap<String, Orders> {
+        let mut orders: BTreeMap<String, Orders> = BTreeMap::new();
+        let computer = self
+            .computer
+            .map(|number| ComputerKey::from(ComputerId(number)));
+        for (bridge, call) in &runs.calls {
+            let number = number(bridge, call.number);
+            if self.all || self.job.as_ref() == Some(&number) {
+                let of_bridge = orders.entry(bridge.name.clone()).or_default();
+                of_bridge.calls.push(call.number);
+            }
+        }
+        for seen in runs.jobs.values() {
+            let is_named = self.job.as_deref() == Some(seen.row.id.as_str());
+            if self.all || is_named || computer == Some(seen.row.computer) {
+                let of_bridge = orders.entry(seen.by.name.clone()).or_default();
+                of_bridge.jobs.push(seen.row.id.clone());
+            }
+        }
+        // What has begun since is meant too.
+        for of_bridge in orders.values_mut() {
+            of_bridge.all = self.all;
+            of_bridge.computer = computer;
+        }
+        orders
+    }
+}
+
+/// Tells of the bridges that did not say what runs; whether there is none.
+fn say_silent(runs: &Running) -> bool {
+    for pid in &runs.silent {
+        console::note(&silent(*pid));
+    }
+    runs.silent.is_empty()
+}
+
+fn code(is_well: bool) -> ExitCode {
+    match is_well {
+        true => ExitCode::SUCCESS,
+        false => ExitCode::FAILURE,
+    }
+}
+
+/// `Call 4242.7 (run-script) was ended.`
+fn in_words(pid: u32, call: &StoppedCall) -> String {
+    let how = match call.is_over {
+        true => "was ended",
+        false => "was told to end, but has not yet",
+    };
+    let mut words = format!(
+        "Call {pid}.{} ({}) {how}.",
+        call.number,
+        one_line(&call.name)
+    );
+    if !call.servers.is_empty() {
+        words.push_str(&format!(
+            " Told that it is cancelled, and free not to heed that: {}.",
+            one_line(&call.servers.join(", "))
+        ));
+    }
+    words
+}

@@ -1,0 +1,139 @@
+//! What a command asks of the bridges that run, and what each answers. No I/O.
+
+use std::{collections::BTreeMap, time::SystemTime};
+
+use serde::{Deserialize, Serialize};
+use serde_json::Value;
+
+use crate::{
+    computers::{ComputerKey, RequestId},
+    tools::calls::{Caller, Kind},
+};
+
+/// A question to all bridges. One that a bridge does not know, it does not answer.
+#[derive(Debug, Clone, Serialize, Deserialize)]
+#[serde(rename_all = "kebab-case")]
+pub enum Question {
+    /// What runs.
+    Jobs,
+    /// To stop something; each bridge, by its name, has orders of its own.
+    Stop(BTreeMap<String, Orders>),
+}
+
+/// What a bridge is to stop. Calls that wait for what is stopped end too.
+#[derive(Debug, Clone, Default, PartialEq, Eq, Serialize, Deserialize)]
+pub struct Orders {
+    /// All its calls and jobs.
+    #[serde(default)]
+    pub all: bool,
+    /// Those on this computer.
+    #[serde(default)]
+    pub computer: Option<ComputerKey>,
+    /// These calls of its own.
+    #[serde(default)]
+    pub calls: Vec<u64>,
+    /// These jobs, whoever asked for them.
+    #[serde(default)]
+    pub jobs: Vec<RequestId>,
+}
+
+/// What a bridge answers.
+#[derive(Debug, Clone, Serialize, Deserialize)]
+pub struct Told {
+    /// Its process id.
+    pub pid: u32,
+    /// The process that started it, where that is known and is the client.
+    pub client: Option<u32>,
+    /// Its version.
+    pub version: String,
+    /// The answer.
+    pub answer: Answer,
+}
+
+/// The answer to a question.
+#[derive(Debug, Clone, Serialize, Deserialize)]
+#[serde(rename_all = "kebab-case")]
+pub enum Answer {
+    /// What runs.
+    Jobs {
+        /// Its clients' calls.
+        calls: Vec<CallRow>,
+        /// The jobs that it knows, also of other bridges.
+        jobs: Vec<JobRow>,
+    },
+    /// What came of its orders.
+    Stopped {
+        /// The calls that it has ended.
+        calls: Vec<StoppedCall>,
+        /// The jobs that it has told to stop.
+        jobs: Vec<StoppedJob>,
+    },
+}
+
+/// A call that has not been answered.
+#[derive(Debug, Clone, Serialize, Deserialize)]
+pub struct CallRow {
+    /// Its number in its bridge.
+    pub number: u64,
+    /// Who made it.
+    pub caller: Caller,
+    /// What is called.
+    pub kind: Kind,
+    /// Its name.
+    pub name: String,
+    /// Its arguments in short.
+    pub arguments: Value,
+    /// When it came.
+    pub since: SystemTime,
+    /// The jobs that it waits for.
+    pub jobs: Vec<RequestId>,
+    /// The MCP servers that it has asked.
+    pub servers: Vec<String>,
+}
+
+/// A job that has not ended.
+#[derive(Debug, Clone, Serialize, Deserialize)]
+pub struct JobRow {
+    /// Its id.
+    pub id: RequestId,
+    /// Its computer.
+    pub computer: ComputerKey,
+    /// The computer's number and label.
+    pub computer_name: String,
+    /// Whether the computer is out of reach.
+    pub is_away: bool,
+    /// Whether the computer has taken it.
+    pub has_begun: bool,
+    /// When it was asked for.
+    pub since: SystemTime,
+    /// The beginning of its code.
+    pub code: String,
+    /// Whether the bridge that tells of it asked for it.
+    pub is_own: bool,
+}
+
+/// A call that was ended.
+#[derive(Debug, Clone, Serialize, Deserialize)]
+pub struct StoppedCall {
+    /// Its number in its bridge.
+    pub number: u64,
+    /// What was called.
+    pub name: String,
+    /// Whether nothing of it goes on in its bridge.
+    pub is_over: bool,
+    /// The MCP servers that were told that it is cancelled.
+    pub servers: Vec<String>,
+}
+
+/// A job that was told to stop.
+#[derive(Debug, Clone, Serialize, Deserialize)]
+pub struct StoppedJob {
+    /// Its id.
+    pub id: RequestId,
+    /// The computer's number and label.
+    pub computer_name: String,
+    /// What is known of it now, as a sentence's end: `was stopped`.
+    pub how: String,
+    /// Whether it is sure that it runs no more.
+    pub is_over: bool,
+}
