@@ -5,7 +5,7 @@
 -- if it then does not yield either: code that catches errors in a loop would take the agent down with it. In a job,
 -- what catches errors hands this one on.
 
-local find, gmatch, sub = string.find, string.gmatch, string.sub
+local find, gmatch, match, sub = string.find, string.gmatch, string.match, string.sub
 local concat = table.concat
 local error, format, next, rawequal, type = error, string.format, next, rawequal, type
 local real_pcall, real_xpcall, real_resume = pcall, xpcall, coroutine.resume
@@ -30,8 +30,9 @@ local TAIL_CALLS = "(...tail calls...)"
 -- The error that last came out of a coroutine of `coroutine.wrap`, until something has caught it: {value, trace}.
 local passed
 
--- As tracebacks name the file this is in: the agent's own frames are left out of them.
-local own_name = getinfo and getinfo(1, "S").short_src
+-- The folder of the agent's modules, as tracebacks name it: the agent's own frames are left out of them. The game names
+-- programs by their files otherwise, without a folder or from the root on.
+local own_folder = getinfo and match(getinfo(1, "S").short_src, "^.*/")
 
 --- Whether an error is the game's stop.
 -- @param thrown
@@ -118,7 +119,7 @@ end
 
 local function is_own_frame(line)
   local at = find(line, "%S")
-  return own_name ~= nil and at ~= nil and sub(line, at, at + #own_name) == own_name .. ":"
+  return own_folder ~= nil and at ~= nil and sub(line, at, at + #own_folder - 1) == own_folder
 end
 
 -- Appends a traceback's lines to others, without its title and the agent's own frames, and what these have called.

@@ -1,6 +1,8 @@
 //! The in-game agent as the bridge holds it: its modules in one file, and the installer that fetches it.
 
-use std::fmt::Write as _;
+use std::{borrow::Cow, fmt::Write as _, sync::LazyLock};
+
+use super::compact::compact;
 
 /// Each module's name in `require`, and its source.
 macro_rules! modules {
@@ -59,48 +61,72 @@ const MODULES: &[(&str, &str)] = modules![
 const ADDRESS_LINE: &str = "local DEFAULT_URL = nil";
 
 /// The agent in one file, without an address of its own.
-///
-/// The modules stand before the program as functions, with a `require` that finds them; any other name goes to the
-/// `require` of the shell. A module's errors keep the names of the module's own lines.
 pub fn program() -> String {
-    let mut bundle = String::from(BUNDLE_REQUIRE);
-    for (name, source) in MODULES {
-        // Writing to a String can't fail.
-        let _ = write!(bundle, "modules[\"{name}\"] = function()\n{source}\nend\n");
-    }
-    bundle.push_str(PROGRAM);
-    bundle
+    program_for(None)
 }
-
-/// What stands before the modules. They require each other, so they see this `require` too.
-const BUNDLE_REQUIRE: &str = "\
--- mcp-computer, all modules in one file. Served by mcp-bridge.
-local modules, loaded, outer_require = {}, {}, require
-local function require(name)
-  if not modules[name] then return outer_require(name) end
-  if loaded[name] == nil then loaded[name] = modules[name]() end
-  return loaded[name]
-end
-";
 
 /// The agent in one file, which links to the bridge at `host` (a Host header) when it is given no other address.
 pub fn program_for(host: Option<&str>) -> String {
-    with_address(program(), host)
+    static ALL: LazyLock<String> = LazyLock::new(|| bundled(MODULES));
+    let program = with_address(PROGRAM, host);
+    format!("{OPENING}{}{}", short(&program), *ALL)
 }
 
 /// The installer that fetches the agent from the bridge at `host`.
 pub fn installer_for(host: Option<&str>) -> String {
-    with_address(INSTALLER.to_owned(), host)
+    short(&with_address(INSTALLER, host)).into_owned()
 }
 
-fn with_address(source: String, host: Option<&str>) -> String {
+/// What stands before a program: it is the file's first function, so that its errors name its own lines.
+const OPENING: &str = "--[[ mcp-computer, all modules in one file. Served by mcp-bridge. ]]local function main(require,...)";
+
+/// What stands behind a program: its modules, with a `require` that finds them; any other name goes to the `require` of the
+/// shell. Each module is a chunk of its own, so its errors name its own file and line.
+fn bundled(modules: &[(&str, &str)]) -> String {
+    let mut bundle = String::from("\nend\nlocal sources={}\n");
+    for (name, source) in modules {
+        let source = short(source);
+        let mut level = String::new();
+        while source.contains(&format!("]{level}]")) {
+            level.push('=');
+        }
+        // Writing to a String can't fail.
+        let _ = writeln!(
+            bundle,
+            "sources[\"{name}\"]=[{level}[local require=... {source}]{level}]"
+        );
+    }
+    bundle.push_str(BUNDLE_REQUIRE);
+    bundle
+}
+
+/// The modules require each other, so they get this `require` too.
+const BUNDLE_REQUIRE: &str = "\
+local loaded, outer_require = {}, require
+local function require(name)
+  local source = sources[name]
+  if not source then return outer_require(name) end
+  if loaded[name] == nil then
+    loaded[name] = assert(load(source, \"@\" .. string.gsub(name, \"%.\", \"/\") .. \".lua\"))(require)
+  end
+  return loaded[name]
+end
+return main(require, ...)
+";
+
+/// Our own Lua as short as it goes. All of it can be read, which a test sees to; were it not so, it would be served as it is.
+fn short(source: &str) -> Cow<'_, str> {
+    compact(source).map_or(Cow::Borrowed(source), Cow::Owned)
+}
+
+fn with_address<'a>(source: &'a str, host: Option<&str>) -> Cow<'a, str> {
     match host.filter(|host| is_plain(host)) {
-        Some(host) => source.replacen(
+        Some(host) => Cow::Owned(source.replacen(
             ADDRESS_LINE,
             &format!("local DEFAULT_URL = \"ws://{host}/\""),
             1,
-        ),
-        None => source,
+        )),
+        None => Cow::Borrowed(source),
     }
 }
 
@@ -148,20 +174,76 @@ mod tests {
 
     #[test]
     fn the_address_is_the_one_the_computer_asked() {
-        let line = |host| format!("local DEFAULT_URL = {host}\n");
-        assert!(program().contains(&line("nil")));
-        assert!(program_for(Some("mc.lan:3001")).contains(&line("\"ws://mc.lan:3001/\"")));
-        assert!(installer_for(Some("[::1]:3001")).contains(&line("\"ws://[::1]:3001/\"")));
+        assert!(!program().contains("ws://mc"));
+        assert!(program_for(Some("mc.lan:3001")).contains("=\"ws://mc.lan:3001/\""));
+        assert!(installer_for(Some("[::1]:3001")).contains("=\"ws://[::1]:3001/\""));
     }
 
     #[test]
     fn a_host_header_can_not_become_code() {
         for host in ["a\"..os.reboot()..\"", "a\nb", "", &"x".repeat(300)] {
-            assert!(
-                program_for(Some(host)).contains("local DEFAULT_URL = nil\n"),
-                "{host}"
-            );
+            assert_eq!(program_for(Some(host)), program(), "{host}");
         }
+    }
+
+    #[test]
+    fn the_agent_as_served_leaves_a_computer_room() {
+        let bytes = program().len();
+        assert!(bytes < 120_000, "{bytes}");
+    }
+
+    #[test]
+    fn an_error_of_the_agent_names_the_module_and_the_line_of_its_source() {
+        // What the game gives a program, as far as the agent looks at it when it is loaded.
+        let game = r#"
+            os = setmetatable({}, { __index = function() return function() return 0 end end })
+            http = { websocketAsync = true }
+            print = function() end
+        "#;
+        let line_of = |source: &str, text: &str| {
+            1 + source.lines().position(|line| line.contains(text)).unwrap()
+        };
+        let lua = mlua::Lua::new();
+        lua.load(game).exec().unwrap();
+        // A module: the link needs an address, and fails where it names its sockets.
+        let (_, link) = MODULES
+            .iter()
+            .find(|(name, _)| name.ends_with(".link"))
+            .unwrap();
+        let problem = lua
+            .load(program().replace("return main(require, ...)", "return require"))
+            .eval::<mlua::Function>()
+            .unwrap()
+            .call::<mlua::Table>("mcp-computer.link")
+            .unwrap()
+            .get::<mlua::Function>("new")
+            .unwrap()
+            .call::<()>(lua.create_table().unwrap())
+            .unwrap_err()
+            .to_string();
+        let place = format!(
+            "mcp-computer/link.lua:{}:",
+            line_of(link, "prefix = options.address.base")
+        );
+        assert!(problem.contains(&place), "{place} {problem}");
+        // The program itself.
+        let problem = lua
+            .load(program())
+            .set_name("@mcp-computer.lua")
+            .call::<()>("--no-such-option")
+            .unwrap_err()
+            .to_string();
+        assert!(
+            problem.contains("Unknown option --no-such-option"),
+            "{problem}"
+        );
+        assert!(
+            problem.contains(&format!(
+                "mcp-computer.lua:{}:",
+                line_of(PROGRAM, "error(problem, 0)")
+            )),
+            "{problem}"
+        );
     }
 
     #[test]

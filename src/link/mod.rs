@@ -3,6 +3,7 @@
 pub mod admission;
 pub mod agent;
 mod allowance;
+mod compact;
 pub mod http;
 mod outlet;
 pub mod port;

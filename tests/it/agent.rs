@@ -682,7 +682,7 @@ async fn the_installer_fetches_the_agent_and_starts_it_with_the_computer() {
     assert!(
         computer
             .read_file("mcp-computer.lua")
-            .is_some_and(|program| program.starts_with(b"-- mcp-computer"))
+            .is_some_and(|program| program.starts_with(b"--[[ mcp-computer"))
     );
     computer.reboot();
     bridge.linked(5).await;

@@ -371,12 +371,12 @@ async fn the_agent_and_its_installer_are_served_with_the_address_that_was_asked(
     let port = bridge.link_port().await;
     let agent = http(port, "GET /mcp-computer.lua HTTP/1.1\r\nHost: mc.lan:3001").await;
     assert!(
-        agent.contains("local DEFAULT_URL = \"ws://mc.lan:3001/\"") && agent.contains("exec-lua"),
+        agent.contains("=\"ws://mc.lan:3001/\"") && agent.contains("exec-lua"),
         "{agent}"
     );
     let installer = http(port, "GET /install.lua HTTP/1.1\r\nHost: 192.168.1.20:3001").await;
     assert!(
-        installer.contains("local DEFAULT_URL = \"ws://192.168.1.20:3001/\""),
+        installer.contains("=\"ws://192.168.1.20:3001/\""),
         "{installer}"
     );
     assert!(
