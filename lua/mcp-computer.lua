@@ -49,6 +49,16 @@ local advice = require("mcp-computer.advice")
 if not http then error(table.concat(advice.http_off(), "\n"), 0) end
 if not http.websocketAsync then error(table.concat(advice.websockets_off(), "\n"), 0) end
 
+local presence = require("mcp-computer.presence")
+
+-- What another agent is told that is started on this computer.
+local function about()
+  return { version = VERSION, tab = multishell and multishell.getCurrent() }
+end
+
+local other = presence.ask(require("mcp-computer.identity").draw_boot(), about())
+if other then error(presence.words(other), 0) end
+
 local agent = require("mcp-computer.agent")
 print(("mcp-computer v%s connecting to %s"):format(VERSION, address_text))
 local token = parsed.token or settings and settings.get(TOKEN_SETTING)
@@ -59,4 +69,5 @@ agent.new({
   -- Whatever stands there that is not false: a person who set it meant it.
   read_only = parsed.read_only or settings and settings.get(READ_ONLY_SETTING) or false,
   program = { shell = shell, multishell = multishell, require = require, package = package },
+  about = about,
 }):run()

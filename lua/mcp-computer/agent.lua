@@ -13,6 +13,7 @@ local legacy = require("mcp-computer.legacy")
 local link = require("mcp-computer.link")
 local memory = require("mcp-computer.memory")
 local methods = require("mcp-computer.methods")
+local presence = require("mcp-computer.presence")
 local requests = require("mcp-computer.requests")
 
 local find, format, sub = string.find, string.format, string.sub
@@ -36,6 +37,10 @@ local LOST_TURN_SECONDS = 0.25
 local LABEL_SECONDS = 1
 -- A label that changes all the time is told no more often than this: more frames than anyone asked for end a link.
 local LABEL_TOLD_SECONDS = 0.05
+
+-- An older agent does not say that it runs, but what its bridge says to it is seen. After this long it says nothing any
+-- more to one that was left with its socket open.
+local OTHER_SECONDS = 20
 
 local function pack(...)
   return { n = select("#", ...), ... }
@@ -75,6 +80,7 @@ end
 
 local function on_linked(self)
   self.last_report = nil
+  self.other_since = nil
   say("linked as " .. identity.name())
   say("waiting for requests... Press Ctrl+T to stop.")
 end
@@ -140,7 +146,7 @@ end
 --- Makes an agent.
 -- @tparam table options
 --   `address`: see @{url.parse}; `version`; `token` or nil; `read_only`: whether it runs no code of a bridge;
---   `program`: see @{environment.new}.
+--   `program`: see @{environment.new}; `about()`: what another agent that starts is told, see @{presence.answer}.
 -- @treturn agent
 function agent.new(options)
   local clock = new_clock()
@@ -149,6 +155,7 @@ function agent.new(options)
   local kept = key.load()
   local self = setmetatable({
     address = options.address,
+    about = options.about,
     boot = identity.draw_boot(),
     clock = clock,
     timer = nil,        -- the one timer that runs
@@ -156,6 +163,7 @@ function agent.new(options)
     turn_due = nil,     -- when the agent's turn comes at the latest, while it has yielded with work to do
     fatal = nil,        -- why the agent has to end
     last_report = nil,  -- the failure that is on the screen
+    other_since = nil,  -- when a message to another agent of this computer was seen first while not linked, in seconds
     check_url = nil,    -- the address that the game is asked to check
     label = nil,        -- the label that the bridge was told last
     label_of = nil,     -- the connection on which it was
@@ -243,6 +251,14 @@ local function arm(self)
   end
 end
 
+-- Another agent of this computer has this bridge. One that is linked keeps its place.
+local function notice_other(self, event)
+  if self.link.state == link.LINKED or not self.link:is_for_other(event) then return end
+  local now = self.clock()
+  self.other_since = self.other_since or now
+  if now - self.other_since >= OTHER_SECONDS then self.fatal = presence.words({}) end
+end
+
 -- Deals with one event: the link's, the agent's own, or the world's.
 local function handle(self, event)
   local name = event[1]
@@ -255,6 +271,11 @@ local function handle(self, event)
   elseif name == input.EVENT then
     self.jobs:deliver_input(event)
   elseif not input.is_input(name) and not self.link:handle(event) then
+    if name == presence.ASK then
+      presence.answer(event[2], self.about())
+    else
+      notice_other(self, event)
+    end
     self.jobs:deliver(event)
   end
 end

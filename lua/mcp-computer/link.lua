@@ -265,6 +265,15 @@ function link:handle(event)
   return true
 end
 
+--- Whether an event is a message to another agent of this computer: all programs see what comes for one of them.
+-- @tparam table event Packed.
+-- @treturn boolean
+function link:is_for_other(event)
+  local address, base = event[2], self.options.address.base .. "#"
+  return event[1] == "websocket_message" and type(address) == "string"
+    and sub(address, 1, #base) == base and sub(address, 1, #self.prefix) ~= self.prefix
+end
+
 -- It is time for a ping, or the bridge is gone, or is none.
 local function check(self)
   local connection = self.connection

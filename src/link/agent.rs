@@ -48,6 +48,7 @@ const MODULES: &[(&str, &str)] = modules![
     "outgoing",
     "output",
     "paper",
+    "presence",
     "present",
     "printing",
     "reply",

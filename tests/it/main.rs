@@ -33,6 +33,7 @@ mod long_jobs;
 mod much_output;
 mod older_agents;
 mod older_bridges;
+mod one_agent;
 mod own_events;
 #[cfg(unix)]
 mod own_files;
