@@ -94,6 +94,8 @@ pub fn routes(
         max_message: one_machine::MAX_GUEST_MESSAGE,
         enter: enter.ok_or(one_machine::NOT_SHARED),
     };
+    let seen = reach.clone();
+    let port = move || Some(LinkPort::of(&seen.borrow()).owner?.address.port());
     let health = move || fleet::health(&registry, &LinkPort::of(&reach.borrow()));
-    http::routes(admission, shared, health, door)
+    http::routes(admission, shared, health, port, door)
 }

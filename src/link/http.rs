@@ -37,6 +37,8 @@ struct Inner {
     admission: LinkAdmission,
     /// What `/health` answers.
     health: Box<dyn Fn() -> Value + Send + Sync>,
+    /// The port's number, once it is known.
+    port: Box<dyn Fn() -> Option<u16> + Send + Sync>,
     door: Door,
 }
 
@@ -53,11 +55,12 @@ pub struct Door {
 /// Serves whoever has come by a [`Door`] to its end.
 pub type Enter = Box<dyn Fn(WebSocket, SocketAddr) -> BoxFuture<'static, ()> + Send + Sync>;
 
-/// The routes of a port that admits as `admission` says. `health` tells what `/health` answers.
+/// The routes of a port that admits as `admission` says. `health` tells what `/health` answers, `port` the port's number.
 pub fn routes(
     admission: LinkAdmission,
     shared: Arc<Shared>,
     health: impl Fn() -> Value + Send + Sync + 'static,
+    port: impl Fn() -> Option<u16> + Send + Sync + 'static,
     door: Door,
 ) -> Routes {
     Routes {
@@ -65,6 +68,7 @@ pub fn routes(
             shared,
             admission,
             health: Box::new(health),
+            port: Box::new(port),
             door,
         }),
     }
@@ -100,8 +104,12 @@ impl Answers for Routes {
                     (StatusCode::FORBIDDEN, format!("{refusal}\n")).into_response()
                 }
             },
-            "/mcp-computer.lua" => lua(agent::program_for(own_address(request.headers()))),
-            "/install.lua" => lua(agent::installer_for(own_address(request.headers()))),
+            "/mcp-computer.lua" => lua(agent::program_for(
+                self.own_address(request.headers()).as_deref(),
+            )),
+            "/install.lua" => lua(agent::installer_for(
+                self.own_address(request.headers()).as_deref(),
+            )),
             _ => (StatusCode::NOT_FOUND, NOT_FOUND).into_response(),
         }
     }
@@ -151,6 +159,19 @@ impl Routes {
         }
     }
 
+    /// How the one who asks reaches this port, by its own word. The games of Minecraft 1.12.2 leave the port out, as others
+    /// do for port 80: unless something stands between us, it is the one they reached.
+    fn own_address(&self, headers: &HeaderMap) -> Option<String> {
+        let host = headers.get(header::HOST)?.to_str().ok()?;
+        let names_port = host.rfind(':') > host.rfind(']');
+        let is_forwarded =
+            headers.contains_key(header::FORWARDED) || headers.contains_key("x-forwarded-for");
+        match (self.inner.port)() {
+            Some(port) if !names_port && !is_forwarded => Some(format!("{host}:{port}")),
+            _ => Some(host.to_owned()),
+        }
+    }
+
     fn health(&self) -> Response {
         let health = (self.inner.health)();
         (
@@ -179,13 +200,6 @@ fn asks_for_websocket(headers: &HeaderMap) -> bool {
         .get(header::UPGRADE)
         .and_then(|value| value.to_str().ok())
         .is_some_and(|value| value.eq_ignore_ascii_case("websocket"))
-}
-
-/// How the one who asks reaches this port, by its own word.
-fn own_address(headers: &HeaderMap) -> Option<&str> {
-    headers
-        .get(header::HOST)
-        .and_then(|host| host.to_str().ok())
 }
 
 fn lua(program: String) -> Response {

@@ -379,6 +379,13 @@ async fn the_agent_and_its_installer_are_served_with_the_address_that_was_asked(
         installer.contains("=\"ws://192.168.1.20:3001/\""),
         "{installer}"
     );
+    // As the game of Minecraft 1.12.2 asks, which leaves the port out; and as a proxy does, which stands on another one.
+    let installer = http(port, "GET /install.lua HTTP/1.1\r\nHost: 192.168.1.20").await;
+    let own = format!("=\"ws://192.168.1.20:{}/\"", port.port());
+    assert!(installer.contains(&own), "{installer}");
+    let proxied = "GET /install.lua HTTP/1.1\r\nHost: 192.168.1.20\r\nX-Forwarded-For: 10.0.0.2";
+    let installer = http(port, proxied).await;
+    assert!(installer.contains("=\"ws://192.168.1.20/\""), "{installer}");
     assert!(
         http(port, "GET /nothing HTTP/1.1\r\nHost: localhost")
             .await
