@@ -8,33 +8,28 @@ local PROGRAM = "/mcp-computer.lua"
 local STARTUP_FOLDER = "/startup"
 local STARTUP = STARTUP_FOLDER .. "/mcp-computer.lua"
 
--- Runs the agent in a tab of its own where there are tabs, so that the shell stays the player's.
+local disk = require("mcp-computer.disk")
+local presence = require("mcp-computer.presence")
+local update = require("mcp-computer.update")
+
+-- Runs the agent in a tab of its own where there are tabs, so that the shell stays the player's. A file that is not
+-- whole, since the world ended in the midst of an update with little room, is fetched again.
 local STARTUP_CODE = [[
+local program, installer = %q, %q
+local file = fs.open(program, "rb")
+local is_whole = file and (file.readAll() or ""):find("end of mcp-computer", 1, true)
+if file then file.close() end
+if not is_whole then shell.run("wget", "run", installer) end
 if multishell then
-  shell.openTab("]] .. PROGRAM .. [[")
+  shell.openTab(program)
 else
-  shell.run("]] .. PROGRAM .. [[")
+  shell.run(program)
 end
 ]]
 
---- Writes a whole file, or leaves the old one as it was.
--- @tparam string path
--- @tparam string content
 local function write_file(path, content)
-  local new = path .. ".new"
-  local file, problem = fs.open(new, "wb")
-  if not file then error(("%s can't be written: %s"):format(new, tostring(problem)), 0) end
-  local written, reason = pcall(function()
-    file.write(content)
-    file.close()
-  end)
-  if not written then
-    pcall(file.close)
-    pcall(fs.delete, new)
-    error(("%s can't be written: %s"):format(path, tostring(reason)), 0)
-  end
-  fs.delete(path)
-  fs.move(new, path)
+  local ok, problem = disk.replace(path, content)
+  if not ok then error(problem, 0) end
 end
 
 --- Fetches the agent.
@@ -51,28 +46,47 @@ local function fetch(url)
 end
 
 --- Makes the agent start with the computer.
-local function start_at_boot()
+-- @tparam string program Its file.
+-- @tparam string installer The address of this program.
+local function start_at_boot(program, installer)
   if fs.exists(STARTUP_FOLDER) and not fs.isDir(STARTUP_FOLDER) then
     error(("%s is a file, so nothing can be put beside it. Add this line to it: shell.run(%q)")
-      :format(STARTUP_FOLDER, PROGRAM), 0)
+      :format(STARTUP_FOLDER, program), 0)
   end
-  write_file(STARTUP, STARTUP_CODE)
+  write_file(STARTUP, STARTUP_CODE:format(program, installer))
   print("It starts with this computer: " .. STARTUP)
 end
 
 if not DEFAULT_URL then
   error("Run this from a bridge: wget run http://HOST:3001/install.lua", 0)
 end
+local bridge = DEFAULT_URL:gsub("^ws", "http")
+local installer = bridge .. "install.lua"
 local option = ...
 if option ~= nil and option ~= "--startup" and option ~= "startup" then
-  error("Usage: wget run " .. DEFAULT_URL:gsub("^ws", "http") .. "install.lua [--startup]", 0)
+  error("Usage: wget run " .. installer .. " [--startup]", 0)
 end
 
-write_file(PROGRAM, fetch((DEFAULT_URL:gsub("^ws", "http")) .. PROGRAM:sub(2)))
-print("Installed " .. PROGRAM)
+local source = fetch(bridge .. PROGRAM:sub(2))
+local name = "install " .. os.epoch("utc")
+local running = presence.ask(name)
+local program = running and running.path or PROGRAM
+if running and running.path then
+  local ok, problem = update.ask(name, source)
+  if not ok then error(("The mcp-computer that runs here does not update itself: %s"):format(problem), 0) end
+  print("The mcp-computer that runs here updates itself: " .. program)
+  print("If the new version does not link within 30 seconds, the present one goes on.")
+else
+  write_file(program, source)
+  print("Installed " .. program)
+end
 if option then
-  start_at_boot()
+  start_at_boot(program, installer)
 else
   print("With --startup it also starts with this computer.")
 end
-print("Start it now with: mcp-computer")
+if running and not running.path then
+  print("One runs here already: end it with Ctrl+T, then start this one with: mcp-computer")
+elseif not running then
+  print("Start it now with: mcp-computer")
+end

@@ -50,10 +50,12 @@ if not http then error(table.concat(advice.http_off(), "\n"), 0) end
 if not http.websocketAsync then error(table.concat(advice.websockets_off(), "\n"), 0) end
 
 local presence = require("mcp-computer.presence")
+local update = require("mcp-computer.update")
+local own_file = update.own_file(shell)
 
 -- What another agent is told that is started on this computer.
 local function about()
-  return { version = VERSION, tab = multishell and multishell.getCurrent() }
+  return { version = VERSION, tab = multishell and multishell.getCurrent(), path = own_file }
 end
 
 local other = presence.ask(require("mcp-computer.identity").draw_boot(), about())
@@ -62,12 +64,27 @@ if other then error(presence.words(other), 0) end
 local agent = require("mcp-computer.agent")
 print(("mcp-computer v%s connecting to %s"):format(VERSION, address_text))
 local token = parsed.token or settings and settings.get(TOKEN_SETTING)
-agent.new({
-  address = address,
-  version = VERSION,
-  token = token and tostring(token),
-  -- Whatever stands there that is not false: a person who set it meant it.
-  read_only = parsed.read_only or settings and settings.get(READ_ONLY_SETTING) or false,
-  program = { shell = shell, multishell = multishell, require = require, package = package },
-  about = about,
-}):run()
+local program = { shell = shell, multishell = multishell, require = require, package = package }
+
+-- Serves until it ends. Returns the source of a new version, if one is to take its place.
+local function serve()
+  return agent.new({
+    address = address,
+    version = VERSION,
+    token = token and tostring(token),
+    -- Whatever stands there that is not false: a person who set it meant it.
+    read_only = parsed.read_only or settings and settings.get(READ_ONLY_SETTING) or false,
+    program = program,
+    about = about,
+  }):run()
+end
+
+local why_not
+repeat
+  local new_version = { source = serve(), path = own_file, arg = arg or {}, program = program }
+  why_not = new_version.source and update.try(new_version)
+  if why_not then
+    printError("The new version is not taken: " .. why_not)
+    print(("mcp-computer v%s goes on."):format(VERSION))
+  end
+until not why_not

@@ -15,6 +15,7 @@ local memory = require("mcp-computer.memory")
 local methods = require("mcp-computer.methods")
 local presence = require("mcp-computer.presence")
 local requests = require("mcp-computer.requests")
+local update = require("mcp-computer.update")
 
 local find, format, sub = string.find, string.format, string.sub
 local concat = table.concat
@@ -41,6 +42,8 @@ local LABEL_TOLD_SECONDS = 0.05
 -- An older agent does not say that it runs, but what its bridge says to it is seen. After this long it says nothing any
 -- more to one that was left with its socket open.
 local OTHER_SECONDS = 20
+-- Before an update, what was asked has so long to end and to be answered: the installer may itself be a job.
+local UPDATE_SECONDS = 5
 
 local function pack(...)
   return { n = select("#", ...), ... }
@@ -164,6 +167,8 @@ function agent.new(options)
     fatal = nil,        -- why the agent has to end
     last_report = nil,  -- the failure that is on the screen
     other_since = nil,  -- when a message to another agent of this computer was seen first while not linked, in seconds
+    update = nil,       -- the source of a new version that is to take this one's place
+    update_due = nil,   -- when it does at the latest, in seconds
     check_url = nil,    -- the address that the game is asked to check
     label = nil,        -- the label that the bridge was told last
     label_of = nil,     -- the connection on which it was
@@ -238,7 +243,7 @@ end
 -- full event queue: it is started anew.
 local function arm(self)
   local due = earliest(earliest(self.link.wake_at, self.courier.wake_at), earliest(self.turn_due, self.label_due))
-  due = earliest(due, self.requests.wake_at)
+  due = earliest(due, earliest(self.requests.wake_at, self.update_due))
   local now = self.clock()
   -- One that fires too early does no harm, and is not worth another.
   if self.timer and (not due or self.timer_due > due or self.timer_due <= now) then
@@ -259,6 +264,22 @@ local function notice_other(self, event)
   if now - self.other_since >= OTHER_SECONDS then self.fatal = presence.words({}) end
 end
 
+-- Somebody asks for an update.
+local function take_update(self, name, source)
+  local problem = update.refuse(source, self.about().path)
+  update.answer(name, problem)
+  if problem or self.update then return end
+  say("A new version has come. Updating...")
+  self.update, self.update_due = source, self.clock() + UPDATE_SECONDS
+end
+
+-- Whether nothing is left to be done before the update, or it has waited long enough.
+local function is_time_to_update(self)
+  if not self.update then return false end
+  return self.clock() >= self.update_due or self.jobs:count() == 0 and not self.jobs:has_waiting()
+    and self.courier:is_idle()
+end
+
 -- Deals with one event: the link's, the agent's own, or the world's.
 local function handle(self, event)
   local name = event[1]
@@ -273,6 +294,8 @@ local function handle(self, event)
   elseif not input.is_input(name) and not self.link:handle(event) then
     if name == presence.ASK then
       presence.answer(event[2], self.about())
+    elseif name == update.EVENT then
+      take_update(self, event[2], event[3])
     else
       notice_other(self, event)
     end
@@ -334,22 +357,25 @@ local function loop(self)
       end
     end
     if self.fatal then break end
+    if is_time_to_update(self) then return self.update end
     protected(self, arm, self)
     local event = pack(pull())
-    if event[1] == "terminate" then return end
+    if event[1] == "terminate" then return nil end
     protected(self, handle, self, event)
   end
 end
 
---- Serves until the player stops it. Whatever ends it, the socket is closed.
--- @throws What ended it, if that was not the player.
+--- Serves until the player stops it, or an update takes its place. Whatever ends it, the socket is closed.
+-- @treturn string|nil The new version's source, if there is one.
+-- @throws What ended it, if that was none of both.
 function agent:run()
-  local ok, problem = pcall(loop, self)
+  local ok, result = pcall(loop, self)
   self.link:close()
   if self.timer then pcall(cancel_timer, self.timer) end
-  if not ok then error(problem, 0) end
+  if not ok then error(result, 0) end
   if self.fatal then error(self.fatal, 0) end
-  say("mcp-computer stopped.")
+  if not result then say("mcp-computer stopped.") end
+  return result
 end
 
 return agent

@@ -289,6 +289,11 @@ function courier:run()
   return busy or wake ~= nil and wake <= now
 end
 
+--- @treturn boolean Whether all was said that a bridge is there to hear.
+function courier:is_idle()
+  return not self.connection or #self.requests == 0 and #self.replay == 0 and not self.outgoing:is_busy()
+end
+
 --- Sends all that a request has to say, whatever waits: the computer is about to go down.
 -- @tparam table request A finished one.
 function courier:flush(request)

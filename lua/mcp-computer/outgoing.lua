@@ -87,6 +87,11 @@ function outgoing:is_sending(frame)
   return index_of(self, frame) ~= nil
 end
 
+--- @treturn boolean Whether some frame is on its way, or waits for that.
+function outgoing:is_busy()
+  return #self.frames > 0
+end
+
 --- Takes a `part-ack`.
 -- @tparam table ack
 function outgoing:acknowledged(ack)

@@ -23,7 +23,7 @@ local LOST_SECONDS = 0.25
 
 --- Answers whoever asks.
 -- @param name Who asked.
--- @tparam table about `version`; `tab`: its number, or nil.
+-- @tparam table about `version`; `tab`: its number, or nil; `path`: of the agent's file, or nil.
 function presence.answer(name, about)
   queue(HERE, name, about)
 end

@@ -26,6 +26,7 @@ const MODULES: &[(&str, &str)] = modules![
     "console",
     "courier",
     "describe",
+    "disk",
     "environment",
     "game",
     "guard",
@@ -55,6 +56,7 @@ const MODULES: &[(&str, &str)] = modules![
     "requests",
     "stream",
     "text",
+    "update",
     "url",
 ];
 
@@ -68,22 +70,43 @@ pub fn program() -> String {
 
 /// The agent in one file, which links to the bridge at `host` (a Host header) when it is given no other address.
 pub fn program_for(host: Option<&str>) -> String {
-    static ALL: LazyLock<String> = LazyLock::new(|| bundled(MODULES));
+    static ALL: LazyLock<String> = LazyLock::new(|| bundled(MODULES.iter()));
     let program = with_address(PROGRAM, host);
-    format!("{OPENING}{}{}", short(&program), *ALL)
+    format!("{OPENING}{}{}{END}", short(&program), *ALL)
 }
 
 /// The installer that fetches the agent from the bridge at `host`.
 pub fn installer_for(host: Option<&str>) -> String {
-    short(&with_address(INSTALLER, host)).into_owned()
+    static NEEDED: LazyLock<String> = LazyLock::new(|| {
+        bundled(
+            MODULES
+                .iter()
+                .filter(|(name, _)| INSTALLER_MODULES.contains(name)),
+        )
+    });
+    let program = with_address(INSTALLER, host);
+    format!("{INSTALLER_OPENING}{}{}", short(&program), *NEEDED)
 }
+
+/// The modules that the installer shares with the agent.
+const INSTALLER_MODULES: [&str; 3] = [
+    "mcp-computer.disk",
+    "mcp-computer.presence",
+    "mcp-computer.update",
+];
+
+/// The last line of the agent. What starts it with its computer looks whether the file has it: one that was cut off can
+/// still be Lua.
+const END: &str = "-- end of mcp-computer\n";
 
 /// What stands before a program: it is the file's first function, so that its errors name its own lines.
 const OPENING: &str = "--[[ mcp-computer, all modules in one file. Served by mcp-bridge. ]]local function main(require,...)";
+const INSTALLER_OPENING: &str =
+    "--[[ Installs mcp-computer. Served by mcp-bridge. ]]local function main(require,...)";
 
 /// What stands behind a program: its modules, with a `require` that finds them; any other name goes to the `require` of the
 /// shell. Each module is a chunk of its own, so its errors name its own file and line.
-fn bundled(modules: &[(&str, &str)]) -> String {
+fn bundled<'a>(modules: impl Iterator<Item = &'a (&'static str, &'static str)>) -> String {
     let mut bundle = String::from("\nend\nlocal sources={}\n");
     for (name, source) in modules {
         let source = short(source);
@@ -185,6 +208,13 @@ mod tests {
         for host in ["a\"..os.reboot()..\"", "a\nb", "", &"x".repeat(300)] {
             assert_eq!(program_for(Some(host)), program(), "{host}");
         }
+    }
+
+    #[test]
+    fn what_starts_the_agent_knows_a_whole_file() {
+        let mark = END.trim_start_matches("-- ").trim_end();
+        assert!(INSTALLER.contains(&format!(":find(\"{mark}\", 1, true)")));
+        assert_eq!(program().matches(mark).count(), 1);
     }
 
     #[test]

@@ -51,6 +51,7 @@ mod terminal_view;
 mod tool_list;
 mod tools;
 mod truth;
+mod update;
 mod upstream;
 mod upstream_bad;
 #[cfg(unix)]
