@@ -88,9 +88,7 @@ mod tests {
         let nobody = json!({"name": "", "version": ""});
         let given = json!({"name": "x", "version": "1"});
         for (params, version, client) in [
-            (Value::Null, newest, &nobody),
             (json!({}), newest, &nobody),
-            (json!([]), newest, &nobody),
             (
                 json!({"protocolVersion": "2025-03-26"}),
                 "2025-03-26",

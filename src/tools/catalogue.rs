@@ -140,7 +140,7 @@ impl ClientCatalogue<'_> {
         Self { sent, ..self }
     }
 
-    /// What there is for the client beside the tools in its list, once every source has looked or [`AT_ONCE`] is over.
+    /// What there is for the client beside the tools in its list, once every source has looked, or after 200 ms.
     pub async fn beside(&self) -> Beside {
         let _ = timeout(AT_ONCE, self.ready()).await;
         let view = self.now();
