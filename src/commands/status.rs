@@ -9,7 +9,7 @@ use super::{
     startup::{self, BAD_SETTINGS},
 };
 use crate::{
-    base::{host_and_port::HostPort, logging},
+    base::{host_and_port::HostPort, logging, text::one_line},
     bridges::{
         carrier,
         one_machine::port_holder::{self, Health, Unknown},
@@ -74,9 +74,12 @@ impl Status {
 }
 
 fn healthy(address: &str, health: &Health) -> String {
-    let mut words = format!("Link port {address}: held by mcp-bridge {}", health.version);
+    // Whatever holds the port may say anything.
+    let version = one_line(&health.version);
+    let mut words = format!("Link port {address}: held by mcp-bridge {version}");
     if let Some(owner) = &health.owner {
-        words.push_str(&format!(" (process {}) since {}", owner.pid, owner.since));
+        let since = one_line(&owner.since);
+        words.push_str(&format!(" (process {}) since {since}", owner.pid));
     }
     words.push_str(&format!(
         ".\n{}.\n{}.",

@@ -284,13 +284,16 @@ async fn what_nobody_can_see_in_a_label_is_shown_escaped() {
     let port = bridge.link_port().await;
     let label = "farm\u{E0049}\u{E0067}\u{200B}\u{202E}";
     let _computer = Computer::link(port, 7, Some(label)).await;
-    let listed = bridge.call("list-computers", json!({})).await.text;
+    let answer = bridge.call("list-computers", json!({})).await;
+    let (listed, told) = (answer.text, answer.structured.unwrap_or_default());
     assert!(
         listed.contains("farm\\u{e0049}\\u{e0067}\\u{200b}\\u{202e}"),
         "{listed}"
     );
     let unseen = |c: char| ('\u{E0000}'..='\u{E0FFF}').contains(&c) || c == '\u{200B}';
     assert!(!listed.contains(unseen), "{listed}");
+    let told = told.to_string();
+    assert!(told.contains("farm") && !told.contains(unseen), "{told}");
     let pinged = bridge
         .call("probe-computers", json!({"computerId": 99}))
         .await

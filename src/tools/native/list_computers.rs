@@ -156,7 +156,8 @@ fn in_fields(computer: &Computer) -> Value {
         "lastSeen": timestamp(facts.last_seen()),
     });
     if let Some(label) = &facts.label {
-        fields["label"] = json!(label);
+        // A client may show a model this form alone, and its user sees no more of it than of the text.
+        fields["label"] = json!(one_line(label));
     }
     if let Some(machine) = &facts.machine {
         fields["kind"] = json!(machine.kind);
