@@ -18,7 +18,10 @@ use super::{
     agent,
     session::{self, Shared},
 };
-use crate::{base::http::listener::Answers, wire::limits::DEFAULT_MAX_MESSAGE};
+use crate::{
+    base::http::{listener::Answers, room::Place},
+    wire::limits::DEFAULT_MAX_MESSAGE,
+};
 
 /// The size of a link's read buffer, in bytes. Links are many and most of their frames are short.
 const READ_BUFFER: usize = 1_536;
@@ -122,6 +125,7 @@ impl Routes {
             tracing::warn!(%peer, %refusal, "link refused");
             return (StatusCode::FORBIDDEN, format!("{refusal}\n")).into_response();
         }
+        let place = Place::of(&request);
         let (mut parts, _) = request.into_parts();
         let shared = self.inner.shared.clone();
         match WebSocketUpgrade::from_request_parts(&mut parts, &()).await {
@@ -131,7 +135,7 @@ impl Routes {
                 .max_write_buffer_size(WRITE_BUFFER)
                 .max_message_size(DEFAULT_MAX_MESSAGE)
                 .max_frame_size(DEFAULT_MAX_MESSAGE)
-                .on_upgrade(move |socket| session::run(Box::new(socket), peer, shared)),
+                .on_upgrade(move |socket| session::run(Box::new(socket), peer, place, shared)),
             Err(rejection) => rejection.into_response(),
         }
     }

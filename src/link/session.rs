@@ -1,6 +1,6 @@
 //! One computer's link: its hello, then frames out and frames in, until either side ends it.
 
-use std::{collections::VecDeque, net::SocketAddr, sync::Arc, time::Duration};
+use std::{collections::VecDeque, future::pending, net::SocketAddr, sync::Arc, time::Duration};
 
 use axum::extract::ws::{CloseFrame, Message, Utf8Bytes, WebSocket};
 use tokio::{
@@ -15,7 +15,7 @@ use super::{
     unclaimed::Unclaimed,
 };
 use crate::{
-    base::{late::LateAnswers, token::Token, websocket::Failure},
+    base::{http::room::Place, late::LateAnswers, token::Token, websocket::Failure},
     computers::{
         Computer, Facts,
         agent_clock::Reading,
@@ -65,16 +65,27 @@ pub struct Shared {
     pub late: LateAnswers,
 }
 
-/// Serves one connection from its hello to its end.
+/// Serves one connection from its hello to its end. Until the hello it keeps its `place`, if it has one, which may be
+/// needed for another.
 ///
 /// The socket is boxed, and what a link does only at its end is too: each of thousands of links holds room for all that
 /// this function may ever hold.
-pub async fn run(mut socket: Box<WebSocket>, address: SocketAddr, shared: Arc<Shared>) {
+pub async fn run(
+    mut socket: Box<WebSocket>,
+    address: SocketAddr,
+    place: Option<Arc<Place>>,
+    shared: Arc<Shared>,
+) {
     let mut unasked = Allowance::new();
-    let mut hello = match timeout(HELLO_TIME, greet(&mut socket, &mut unasked))
-        .await
-        .unwrap_or(Err(Ending::NoHello))
-    {
+    let greeted = tokio::select! {
+        greeted = timeout(HELLO_TIME, greet(&mut socket, &mut unasked)) => greeted,
+        () = lost(place.as_deref()) => {
+            tracing::debug!(%address, "a connection without a hello made way for another");
+            return;
+        }
+    };
+    drop(place);
+    let mut hello = match greeted.unwrap_or(Err(Ending::NoHello)) {
         Ok(hello)
             if shared
                 .token
@@ -133,6 +144,17 @@ pub async fn run(mut socket: Box<WebSocket>, address: SocketAddr, shared: Arc<Sh
     // A version-1 agent knows no hello-error once it is linked.
     let tell = ending.hello_error().filter(|_| protocol >= 2);
     Box::pin(close(socket, &ending, tell)).await;
+}
+
+/// Done when the place of a connection that has not said hello is needed for another.
+async fn lost(place: Option<&Place>) {
+    match place {
+        Some(place) => {
+            place.waits_for_greeting();
+            place.lost().await;
+        }
+        None => pending().await,
+    }
 }
 
 /// Notes the end of a link, whatever ends its session: even if that panics, nobody waits for the link any more.

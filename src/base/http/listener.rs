@@ -31,6 +31,8 @@ const REFUSAL: Duration = Duration::from_secs(1);
 pub struct Bounds {
     /// The most connections at once. Those that do nothing make way for more.
     pub connections: usize,
+    /// The most that one other machine may hold.
+    pub of_one_machine: usize,
     /// What one is told, in HTTP, for which none makes way. Without it, it waits a moment, and more in the system's queue.
     pub full: Option<&'static [u8]>,
     /// How long a connection may wait for its next request, and take to send its head.
@@ -60,7 +62,7 @@ impl Connections {
     pub fn new(bounds: Bounds) -> Self {
         Self {
             bounds,
-            room: Arc::new(Room::new(bounds.connections)),
+            room: Arc::new(Room::new(bounds.connections, bounds.of_one_machine)),
             open: TaskTracker::new(),
             leaving: CancellationToken::new(),
         }
@@ -170,7 +172,8 @@ async fn converse_at(
     let service = service_fn(move |request: hyper::Request<Incoming>| {
         let (answers, place) = (answers.clone(), at.clone());
         async move {
-            let request = request.map(|body| place.asks(body));
+            let mut request = request.map(|body| place.asks(body));
+            place.beside(&mut request);
             let answer = answers.answer(request, peer).await;
             Ok::<_, Infallible>(answer.map(|body| place.is_answered(body)))
         }

@@ -6,13 +6,16 @@ use std::{
     net::{IpAddr, Ipv6Addr},
     pin::Pin,
     sync::{
-        Arc, Mutex, MutexGuard, PoisonError,
+        Arc, Mutex, MutexGuard, PoisonError, Weak,
         atomic::{AtomicU64, Ordering},
     },
     task::{Context, Poll},
 };
 
-use axum::body::{Body, Bytes};
+use axum::{
+    body::{Body, Bytes},
+    http::Request,
+};
 use hyper::body::{Body as HttpBody, Frame, SizeHint};
 use tokio::{
     sync::Notify,
@@ -46,11 +49,11 @@ impl Origin {
         }
     }
 
-    /// How many of `most` places those of this origin may hold: where an address tells somebody from others, half.
-    pub fn share(self, most: usize) -> usize {
+    /// How many places those of this origin may hold, where another machine may hold `others` and all together `most`.
+    pub fn share(self, most: usize, others: usize) -> usize {
         match self {
             Self::Here => most,
-            Self::At(_) => most.div_ceil(2),
+            Self::At(_) => others.min(most),
         }
     }
 }
@@ -59,6 +62,8 @@ impl Origin {
 #[derive(Debug)]
 pub struct Room {
     most: usize,
+    /// The most that one other machine may hold.
+    most_of_one: usize,
     next: AtomicU64,
     places: Mutex<HashMap<u64, Occupant>>,
     freed: Notify,
@@ -76,7 +81,7 @@ struct Occupant {
 /// What a connection does. The first of those that make way comes first.
 #[derive(Debug, Clone, Copy, PartialEq, Eq, PartialOrd, Ord)]
 enum State {
-    /// It never sent a whole head of a request.
+    /// It never sent a whole head of a request, or became a WebSocket on which nobody said who they are.
     New,
     /// It sends a request.
     Asking,
@@ -95,10 +100,11 @@ pub struct Place {
 }
 
 impl Room {
-    /// Room for so many.
-    pub fn new(most: usize) -> Self {
+    /// Room for so many, and for so many of one other machine.
+    pub fn new(most: usize, most_of_one: usize) -> Self {
         Self {
             most,
+            most_of_one,
             next: AtomicU64::new(0),
             places: Mutex::default(),
             freed: Notify::new(),
@@ -109,7 +115,7 @@ impl Room {
     pub fn take(self: &Arc<Self>, origin: Origin) -> Option<Place> {
         let mut places = self.lock();
         let of_origin = places.values().filter(|other| other.origin == origin);
-        let crowded = of_origin.count() >= origin.share(self.most);
+        let crowded = of_origin.count() >= origin.share(self.most, self.most_of_one);
         if crowded || places.len() >= self.most {
             make_way(&mut places, crowded.then_some(origin))?;
         }
@@ -174,12 +180,29 @@ fn make_way(places: &mut HashMap<u64, Occupant>, origin: Option<Origin>) -> Opti
 impl Place {
     /// The only place of a room.
     pub fn alone() -> Self {
-        let room = Arc::new(Room::new(1));
+        let room = Arc::new(Room::new(1, 1));
         Self {
             room,
             number: 0,
             told_to_close: CancellationToken::new(),
         }
+    }
+
+    /// The place of the connection that a request came on, to whoever answers it.
+    pub fn of<B>(request: &Request<B>) -> Option<Arc<Self>> {
+        let Beside(place) = request.extensions().get()?;
+        place.upgrade()
+    }
+
+    /// Leaves word of it beside a request.
+    pub fn beside<B>(self: &Arc<Self>, request: &mut Request<B>) {
+        let place = Beside(Arc::downgrade(self));
+        request.extensions_mut().insert(place);
+    }
+
+    /// It became a WebSocket, which does nothing until its peer says who they are.
+    pub fn waits_for_greeting(&self) {
+        self.set(|_| State::New);
     }
 
     /// Done when it makes way for another.
@@ -227,6 +250,10 @@ impl Drop for Place {
         self.room.freed.notify_one();
     }
 }
+
+/// A place, which its connection alone keeps: a request may be kept for longer than that.
+#[derive(Debug, Clone)]
+struct Beside(Weak<Place>);
 
 /// A body whose end changes what its connection does.
 struct Followed {
@@ -282,7 +309,7 @@ mod tests {
 
     #[tokio::test(start_paused = true)]
     async fn who_does_nothing_makes_way_and_who_is_answered_never_does() {
-        let room = Arc::new(Room::new(4));
+        let room = Arc::new(Room::new(4, 2));
         let take = || room.take(Origin::Here).map(Arc::new);
         let [answered, idle, asking, new] = [(); 4].map(|()| take().unwrap());
         let answer = answered.is_answered(Body::from("answer"));
@@ -309,7 +336,7 @@ mod tests {
 
     #[tokio::test]
     async fn whoever_holds_the_most_makes_way_first_and_none_holds_all() {
-        let room = Arc::new(Room::new(4));
+        let room = Arc::new(Room::new(4, 2));
         let near = room.take(Origin::Here).unwrap();
         let far: Vec<_> = (0..2).map(|_| room.take(at(1)).unwrap()).collect();
         let other = room.take(at(2)).unwrap();
@@ -331,12 +358,14 @@ mod tests {
         assert_ne!(of("192.0.2.1"), of("192.0.2.2"));
         assert_eq!(of("2001:db8:1:2:3:4:5:6"), of("2001:db8:1:2::"));
         assert_ne!(of("2001:db8:1:2::"), of("2001:db8:1:3::"));
-        assert_eq!((of("::1").share(10), of("192.0.2.1").share(10)), (10, 5));
+        assert_eq!(of("::1").share(10, 5), 10);
+        assert_eq!(of("192.0.2.1").share(10, 5), 5);
+        assert_eq!(of("192.0.2.1").share(10, 20), 10);
     }
 
     #[tokio::test]
     async fn a_place_is_free_once_its_connection_ends() {
-        let room = Arc::new(Room::new(1));
+        let room = Arc::new(Room::new(1, 1));
         let place = Arc::new(room.take(Origin::Here).unwrap());
         let answer = place.is_answered(Body::from("answer"));
         assert!(room.take(Origin::Here).is_none());

@@ -34,6 +34,7 @@ use routes::Routes;
 /// How much the port takes.
 pub const BOUNDS: Bounds = Bounds {
     connections: 1_024,
+    of_one_machine: 512,
     // Many stay open for as long as their clients, so that to wait for a place could take for ever.
     full: Some(FULL),
     head_time: Duration::from_secs(75),
