@@ -1,7 +1,7 @@
 --- The module `computers`: what a handler on the host asks of the computers in the game.
 --
 -- With one computer a function returns what came of it, or throws what went wrong; with a list of computers it asks
--- them all at once, and returns a table of what came of each, by number.
+-- them all at once, and returns a table of what came of each, by what it was named by.
 
 local ask, null, array = ...
 
@@ -80,12 +80,12 @@ function computers.list()
 end
 
 --- Runs Lua on one computer, or on several at once.
--- @tparam number|{number,...} target The computer's number, or a list of them.
+-- @tparam number|string|{number|string,...} target The computer's number or label, or a list of them.
 -- @tparam string|function code Statements or an expression; or a function that gets a number and returns those for it.
 -- @tparam[opt] table options `timeoutMs` for each computer (20000), `exclusive`, `arguments`: a list, the code's `...`.
 -- @return The values that the code returned; of several, a table by number: `{ok, returns, output}` or `{ok, error}`.
 function computers.exec(target, code, options)
-  check(target, "#1", "number", "table")
+  check(target, "#1", "number", "string", "table")
   check(code, "#2", "string", "function")
   local ids, is_single = as_list(target)
   local on = for_each(ids, code)
@@ -94,13 +94,14 @@ function computers.exec(target, code, options)
 end
 
 --- Calls a tool for one computer, or for several at once.
--- @tparam number|{number,...} target The computer's number, or a list of them: the tool's `computerId`.
+-- @tparam number|string|{number|string,...} target The computer's number or label, or a list of them: the tool's
+--   `computerId`.
 -- @tparam string tool The tool's name.
 -- @tparam[opt] table|function arguments The others; or a function that gets a number and returns those for it.
 -- @tparam[opt] table options `timeoutMs` for each computer (20000).
 -- @return What the tool's handler returned; of several, a table by number of `{ok, returns}` or `{ok, error}`.
 function computers.call(target, tool, arguments, options)
-  check(target, "#1", "number", "table")
+  check(target, "#1", "number", "string", "table")
   check(tool, "#2", "string")
   check(arguments, "#3", "table", "function", "nil")
   local ids, is_single = as_list(target)

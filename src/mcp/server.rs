@@ -38,6 +38,7 @@ use crate::{
         self, Beside, Catalogue, Client, ClientCatalogue, Context, Found, Level, Notes, Others,
         View,
         calls::{Call, Caller, Calls, Kind, Outcome},
+        coercion::as_object,
         policy::CALL_TOOL,
         prompt, resource,
     },
@@ -216,6 +217,30 @@ fn is_stateless(context: &RequestContext<RoleServer>) -> bool {
     context
         .protocol_version()
         .is_some_and(|version| version.as_str() >= ProtocolVersion::V_2026_07_28.as_str())
+}
+
+/// The call that a request means which rmcp can't read as one: its `arguments` are an object in another form.
+fn call_meant(method: &str, params: Option<&Value>) -> Option<CallToolRequestParams> {
+    if method != "tools/call" {
+        return None;
+    }
+    let mut params = params?.clone();
+    let arguments = params.get_mut("arguments")?;
+    *arguments = Value::Object(as_object(arguments)?);
+    serde_json::from_value(params).ok()
+}
+
+/// An answer to such a request, which rmcp does not look at as it does at others: earlier eras know no `resultType`.
+fn custom(answer: CallToolResponse, is_stateless: bool) -> Result<CustomResult, ErrorData> {
+    let bug = |what: String| ErrorData::internal_error(what, None);
+    let CallToolResponse::Complete(answer) = answer else {
+        return Err(bug("the answer is no result".to_owned()));
+    };
+    let mut answer = serde_json::to_value(answer).map_err(|error| bug(error.to_string()))?;
+    if let (Value::Object(fields), false) = (&mut answer, is_stateless) {
+        fields.shift_remove("resultType");
+    }
+    Ok(CustomResult::new(answer))
 }
 
 /// The error of a request that was cancelled, which nobody is to be sent. rmcp drops it by itself, unless the client has
@@ -581,6 +606,11 @@ impl ServerHandler for Server {
         context: RequestContext<RoleServer>,
     ) -> Result<CustomResult, ErrorData> {
         let method = request.method;
+        if let Some(call) = call_meant(&method, request.params.as_ref()) {
+            let is_stateless = is_stateless(&context);
+            let answer = self.call_tool(call, context).await?;
+            return custom(answer, is_stateless);
+        }
         let removed = REMOVED_METHODS.contains(&method.as_str())
             && context
                 .protocol_version()

@@ -10,6 +10,7 @@ use rmcp::model::JsonObject;
 use serde_json::{Value, json};
 use thiserror::Error;
 
+use super::coercion::nearest;
 use crate::{base::text::one_line, computers::ComputerKey};
 
 /// The largest whole number: Lua's are exact up to 2^53.
@@ -37,8 +38,34 @@ pub enum ArgumentError {
         came: String,
     },
     /// The schema has none of this name.
-    #[error("There is no argument `{}`.", one_line(.0))]
-    Unknown(String),
+    #[error("{}", no_such("argument", .name, .known))]
+    Unknown {
+        /// The name.
+        name: String,
+        /// Those that there are.
+        known: Vec<String>,
+    },
+}
+
+/// That there is none of this name, which one may be meant, and which there are; `what` is what they are called.
+pub fn no_such(what: &str, name: &str, known: &[String]) -> String {
+    let name = one_line(name);
+    let known: Vec<_> = known.iter().map(|name| one_line(name)).collect();
+    let meant = match nearest(&name, known.iter().map(AsRef::as_ref)) {
+        Some(meant) => format!("There is no {what} `{name}`; did you mean `{meant}`?"),
+        None => format!("There is no {what} `{name}`."),
+    };
+    match known.as_slice() {
+        [] => format!("{meant} None are taken."),
+        known => format!("{meant} There are: {}.", known.join(", ")),
+    }
+}
+
+/// The names of a schema's arguments.
+pub fn names(schema: &JsonObject) -> Vec<String> {
+    let properties = schema.get("properties").and_then(Value::as_object);
+    let names = properties.into_iter().flat_map(JsonObject::keys);
+    names.cloned().collect()
 }
 
 /// Arguments that fit the schema, with its defaults for those that are left out, in the schema's order. A `null` counts
@@ -46,6 +73,14 @@ pub enum ArgumentError {
 pub fn read(schema: &JsonObject, mut given: JsonObject) -> Result<JsonObject, ArgumentError> {
     given.retain(|_, value| !value.is_null());
     let properties = schema.get("properties").and_then(Value::as_object);
+    let is_known = |name: &str| properties.is_some_and(|known| known.contains_key(name));
+    // Before what is missing: it may be that by another name.
+    if let Some(name) = given.keys().find(|name| !is_known(name)) {
+        return Err(ArgumentError::Unknown {
+            name: name.clone(),
+            known: names(schema),
+        });
+    }
     let mut read = JsonObject::new();
     for (name, property) in properties.into_iter().flatten() {
         let value = match given.shift_remove(name) {
@@ -60,10 +95,7 @@ pub fn read(schema: &JsonObject, mut given: JsonObject) -> Result<JsonObject, Ar
         };
         read.extend(value.map(|value| (name.clone(), value)));
     }
-    match given.into_iter().next() {
-        Some((name, _)) => Err(ArgumentError::Unknown(name)),
-        None => Ok(read),
-    }
+    Ok(read)
 }
 
 fn is_required(schema: &JsonObject, name: &str) -> bool {
@@ -149,7 +181,7 @@ impl fmt::Display for Expected<'_> {
             Self::WholeNumber { least, most } => write!(f, "a whole number from {least} to {most}"),
             Self::Flag => f.write_str("true or false"),
             Self::Object => f.write_str("an object"),
-            Self::Computer => f.write_str("a computer's number, such as 12"),
+            Self::Computer => f.write_str("a computer's number, such as 12, or its label"),
             Self::Anything => f.write_str("what the schema says"),
         }
     }
@@ -260,7 +292,7 @@ mod tests {
             ),
             (
                 json!({"code": "", "computerId": "12"}),
-                "`computerId` must be a computer's number, such as 12, not \"12\".",
+                "`computerId` must be a computer's number, such as 12, or its label, not \"12\".",
             ),
             (
                 json!({"code": "", "exclusive": "yes"}),
@@ -276,7 +308,13 @@ mod tests {
             ),
             (
                 json!({"code": "", "compterId\n": 1}),
-                "There is no argument `compterId\\n`.",
+                "There is no argument `compterId\\n`; did you mean `computerId`? There are: computerId, code, timeoutMs, \
+                 cursor, onTimeout, exclusive, arguments.",
+            ),
+            (
+                json!({"script": "x"}),
+                "There is no argument `script`. There are: computerId, code, timeoutMs, cursor, onTimeout, exclusive, \
+                 arguments.",
             ),
         ] {
             assert_eq!(read_all(given).unwrap_err(), said);

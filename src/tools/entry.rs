@@ -13,12 +13,15 @@ use thiserror::Error;
 use super::{
     Context, Tool,
     arguments::{self, ArgumentError},
+    choosing::{self, ChoiceError},
+    coercion::coerced,
     content::{self, tool_result},
     failure, legible,
     manifest::{RunsOn, ToolSpec},
     result::{ToolFailed, value_of},
     validation::{self, SchemaError, Unfit, Validator},
 };
+use crate::computers::Fleet;
 
 /// What stands behind a tool.
 pub trait Handler: Send + Sync {
@@ -36,6 +39,8 @@ enum UnfitArguments {
     OfNative(#[from] ArgumentError),
     #[error(transparent)]
     OfLua(#[from] Unfit),
+    #[error(transparent)]
+    OfComputer(#[from] ChoiceError),
     #[error("the arguments are no object")]
     NoObject,
 }
@@ -83,22 +88,36 @@ impl EntryTool {
     }
 
     async fn handled(&self, context: Context<'_>, arguments: JsonObject) -> Handled {
-        match self.checked(arguments) {
+        match self.checked(context.fleet, arguments).await {
             Ok(arguments) => self.handler.run(context, arguments).await,
             Err(problem) => Handled::Failed(problem.to_string()),
         }
     }
 
-    /// The arguments as the handler takes them, if they fit the schema.
-    fn checked(&self, mut arguments: JsonObject) -> Result<JsonObject, UnfitArguments> {
+    /// The arguments as the handler takes them, if they fit the schema, or can only mean what does.
+    async fn checked(
+        &self,
+        fleet: &Fleet,
+        mut arguments: JsonObject,
+    ) -> Result<JsonObject, UnfitArguments> {
         let schema = &self.spec.definition.input_schema;
         if let RunsOn::Bridge(_) = self.spec.runs_on {
+            let mut arguments = coerced(schema, arguments);
+            choosing::number(schema, &mut arguments, fleet).await?;
             return Ok(arguments::read(schema, arguments)?);
         }
         validation::without_nulls(schema, &mut arguments);
-        let arguments = Value::Object(arguments);
         // The lint, or the test of our own, has made one of this schema before.
-        if let Ok(validator) = self.input.get_or_init(|| Validator::new(schema)) {
+        let Ok(validator) = self.input.get_or_init(|| Validator::new(schema)) else {
+            return Ok(arguments);
+        };
+        let mut arguments = Value::Object(arguments);
+        if validator.check(&arguments).is_err()
+            && let Value::Object(given) = arguments
+        {
+            let mut given = coerced(schema, given);
+            choosing::number(schema, &mut given, fleet).await?;
+            arguments = Value::Object(given);
             validator.check(&arguments)?;
         }
         match arguments {

@@ -8,7 +8,7 @@ use rmcp::model::JsonObject;
 use serde_json::Value;
 use thiserror::Error;
 
-use super::arguments::shown;
+use super::arguments::{names, no_such, shown};
 
 /// How many problems are told at once.
 const MOST: usize = 5;
@@ -35,7 +35,11 @@ pub enum SchemaError {
 pub struct Unfit(Vec<String>);
 
 /// A schema that is ready to check values.
-pub struct Validator(Compiled);
+pub struct Validator {
+    compiled: Compiled,
+    /// The names of what the schema has at its root.
+    names: Vec<String>,
+}
 
 impl Validator {
     /// A validator of a schema of JSON Schema 2020-12. Nothing is fetched: references lead inside the schema only.
@@ -46,7 +50,10 @@ impl Validator {
         jsonschema::options()
             .with_draft(Draft::Draft202012)
             .build(&Value::Object(schema.clone()))
-            .map(Self)
+            .map(|compiled| Self {
+                compiled,
+                names: names(schema),
+            })
             .map_err(|error| match error.instance_path().as_str() {
                 "" => SchemaError::AtRoot(error.to_string()),
                 place => SchemaError::Inside {
@@ -61,13 +68,13 @@ impl Validator {
     /// # Errors
     /// What does not fit.
     pub fn check(&self, value: &Value) -> Result<(), Unfit> {
-        if self.0.is_valid(value) {
+        if self.compiled.is_valid(value) {
             return Ok(());
         }
         let mut told: Vec<_> = self
-            .0
+            .compiled
             .iter_errors(value)
-            .map(|error| sentence(&error))
+            .map(|error| sentence(&error, &self.names))
             .collect();
         told.dedup();
         if told.len() > MOST {
@@ -88,7 +95,7 @@ pub fn without_nulls(schema: &JsonObject, arguments: &mut JsonObject) {
 }
 
 /// One problem, in words.
-fn sentence(error: &ValidationError<'_>) -> String {
+fn sentence(error: &ValidationError<'_>, names: &[String]) -> String {
     use ValidationErrorKind as Kind;
 
     let name = path(error.instance_path().as_str());
@@ -102,15 +109,15 @@ fn sentence(error: &ValidationError<'_>) -> String {
             };
         }
         Kind::AdditionalProperties { unexpected } | Kind::UnevaluatedProperties { unexpected } => {
+            let at_root = error.instance_path().as_str().is_empty();
+            if let (true, Some(first)) = (at_root, unexpected.first()) {
+                return no_such("argument", first, names);
+            }
             let unexpected: Vec<_> = unexpected
                 .iter()
                 .map(|name| format!("`{}`", crate::base::text::one_line(name)))
                 .collect();
-            let unexpected = unexpected.join(", ");
-            return match error.instance_path().as_str() {
-                "" => format!("There is no argument {unexpected}."),
-                _ => format!("`{name}` has no {unexpected}."),
-            };
+            return format!("`{name}` has no {}.", unexpected.join(", "));
         }
         Kind::Type { kind } => match kind {
             TypeKind::Single(kind) => type_name(*kind).to_owned(),
@@ -225,7 +232,7 @@ mod tests {
             (json!({}), "`code` is missing."),
             (
                 json!({"code": "", "compterId": 1}),
-                "There is no argument `compterId`.",
+                "There is no argument `compterId`. There are: code, count, mode, items.",
             ),
             (
                 json!({"code": "", "count": 0}),

@@ -229,8 +229,8 @@ async fn whatever_is_thrown_is_an_error_with_its_traceback() {
             "script:2: attempt to index local 'x'",
         ),
         ("return 1 +", "script:1: unexpected symbol near <eof>"),
-        ("computers.exec('x', 'y')", "bad argument #1"),
-        ("computers.exec(1.5, 'y')", "a computer's number"),
+        ("computers.exec(true, 'y')", "bad argument #1"),
+        ("computers.exec(1.5, 'y')", "named by its number"),
         (
             "require('socket')",
             "there are computers, json, log and progress",

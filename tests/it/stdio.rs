@@ -187,9 +187,9 @@ async fn malformed_parameters_and_unknown_names_are_clear_errors() {
     );
     let unknown = bridge.request("made/up", json!({})).await;
     assert_eq!(unknown["error"]["code"], -32601);
-    let wrong = bridge.call("exec-lua", json!({"code": 7})).await;
+    let wrong = bridge.call("exec-lua", json!({"code": {}})).await;
     assert!(
-        wrong.is_error && wrong.text.contains("`code` must be a string, not 7"),
+        wrong.is_error && wrong.text.contains("`code` must be a string, not {}"),
         "{}",
         wrong.text
     );

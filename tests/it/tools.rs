@@ -290,12 +290,12 @@ async fn arguments_that_do_not_fit_are_told_before_a_handler_runs() {
             "`count` must be a whole number, not \"many\".",
         ),
         (
-            json!({"item": "coal", "tags": ["a", 1]}),
-            "`tags[1]` must be a string, not 1.",
+            json!({"item": "coal", "tags": ["a", {}]}),
+            "`tags[1]` must be a string, not {}.",
         ),
         (
             json!({"item": "coal", "cuont": 1}),
-            "There is no argument `cuont`.",
+            "There is no argument `cuont`; did you mean `count`? There are: item, count, tags.",
         ),
     ] {
         let text = error(&mut bridge, "order", arguments).await;

@@ -37,7 +37,8 @@ pub struct Code {
     pub source: Arc<str>,
     /// What it is called in errors: a file's name.
     pub chunk: String,
-    /// The function of the table that the source returns; none: the source itself is what is called.
+    /// The function of the table that the source returns; none: the source itself is what is called, an expression or
+    /// statements.
     pub method: Option<String>,
 }
 

@@ -5,6 +5,7 @@
 
 mod call;
 pub mod lua_json;
+mod options;
 mod pool;
 mod protocol;
 mod questions;

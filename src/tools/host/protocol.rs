@@ -32,7 +32,8 @@ pub struct Order {
     pub source: String,
     /// What it is called in errors.
     pub chunk: String,
-    /// The function of the table that the source returns; none: the source itself is what is called.
+    /// The function of the table that the source returns; none: the source itself is what is called, an expression or
+    /// statements.
     pub method: Option<String>,
     /// What the function gets.
     pub arguments: Value,
@@ -131,9 +132,9 @@ pub enum Question {
     Exec {
         /// Which, and what on each.
         on: Vec<ExecOn>,
-        /// How.
+        /// The options, as the handler wrote them.
         #[serde(default)]
-        options: Options,
+        options: Value,
     },
     /// Call a tool for computers.
     Call {
@@ -141,16 +142,16 @@ pub enum Question {
         tool: String,
         /// Which, and with what for each.
         on: Vec<CallOn>,
-        /// How.
+        /// The options, as the handler wrote them.
         #[serde(default)]
-        options: Options,
+        options: Value,
     },
 }
 
 /// Lua for one computer.
 #[derive(Debug, Serialize, Deserialize)]
 pub struct ExecOn {
-    /// The computer's number.
+    /// The computer's number or label.
     pub id: Value,
     /// The Lua.
     pub code: String,
@@ -159,25 +160,10 @@ pub struct ExecOn {
 /// A tool's arguments for one computer.
 #[derive(Debug, Serialize, Deserialize)]
 pub struct CallOn {
-    /// The computer's number.
+    /// The computer's number or label.
     pub id: Value,
     /// The arguments beside `computerId`.
     pub arguments: Value,
-}
-
-/// How a question to computers is to be put.
-#[derive(Debug, Default, Serialize, Deserialize)]
-#[serde(rename_all = "camelCase")]
-pub struct Options {
-    /// How long each computer has, in milliseconds.
-    #[serde(default)]
-    pub timeout_ms: Option<f64>,
-    /// Whether the code holds the turtle.
-    #[serde(default)]
-    pub exclusive: bool,
-    /// What the code gets as `...`.
-    #[serde(default)]
-    pub arguments: Vec<Value>,
 }
 
 /// What came of one computer of a question.

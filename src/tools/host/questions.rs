@@ -9,14 +9,15 @@ use thiserror::Error;
 use tokio::time::{Instant, timeout, timeout_at};
 
 use super::{
-    protocol::{CallOn, ExecOn, Options, Outcome, Question},
+    options::{For, Options, OptionsError},
+    protocol::{CallOn, ExecOn, Outcome, Question},
     record::Record,
 };
 use crate::{
     computers::{ComputerKey, Presence, Unreachable},
     tools::{
         Context, Found, Refusal, TooDeep, ToolFailed,
-        choosing::{ChoiceError, choose},
+        choosing::{ChoiceError, choose, named},
         computer::{Couriers, RunError},
         plain_chunk::Piece,
     },
@@ -67,6 +68,9 @@ pub enum QuestionError {
     /// The time that each computer is to have, in milliseconds.
     #[error("options.timeoutMs must be a number from 1 to 600000, not {0}")]
     Timeout(f64),
+    /// How it is to be put.
+    #[error(transparent)]
+    Options(#[from] OptionsError),
     /// More computers are named than may be.
     #[error("at most {MOST_COMPUTERS} computers can be asked at once, not {0}")]
     TooMany(usize),
@@ -78,7 +82,7 @@ pub enum QuestionError {
 /// Why one computer of a question has no values.
 #[derive(Debug, Error)]
 enum OneError {
-    #[error("a computer's number is a whole number, such as 12, not {0}")]
+    #[error("a computer is named by its number, such as 12, or its label, not by {0}")]
     NoNumber(Value),
     #[error(transparent)]
     NotChosen(#[from] ChoiceError),
@@ -144,6 +148,7 @@ impl Asker<'_> {
             Question::List => self.list().await,
             Question::Exec { on, options } => {
                 self.may_exec()?;
+                let options = Options::read(&options, For::Exec)?;
                 let time = self.time_of(&options)?;
                 let on = bounded(on)?;
                 let longest = on.iter().map(|on| on.code.len()).max().unwrap_or(0);
@@ -156,6 +161,7 @@ impl Asker<'_> {
                 Ok(self.outcomes(runs, longest).await)
             }
             Question::Call { tool, on, options } => {
+                let options = Options::read(&options, For::Call)?;
                 let time = self.time_of(&options)?;
                 let tool = &tool;
                 let on = bounded(on)?;
@@ -263,7 +269,7 @@ impl Asker<'_> {
 
     async fn exec(&self, on: ExecOn, options: &Options, time: Duration) -> Outcome {
         let run = async {
-            let computer = choose(Some(number_of(&on.id)?), self.context.fleet).await?;
+            let computer = choose(Some(self.number_of(&on.id).await?), self.context.fleet).await?;
             let piece = Piece {
                 name: "exec-lua",
                 source: &on.code,
@@ -280,6 +286,15 @@ impl Asker<'_> {
         match run.await {
             Ok(ran) => outcome(on.id, ran.end.map_err(OneError::Run), ran.output),
             Err(problem) => outcome(on.id, Err(problem), String::new()),
+        }
+    }
+
+    /// The computer that a handler names by its number or label.
+    async fn number_of(&self, id: &Value) -> Result<ComputerKey, OneError> {
+        match (id, ComputerKey::from_json(id)) {
+            (_, Some(key)) => Ok(key),
+            (Value::String(name), None) => Ok(named(name, self.context.fleet).await?),
+            _ => Err(OneError::NoNumber(id.clone())),
         }
     }
 
@@ -304,7 +319,10 @@ impl Asker<'_> {
                 Value::Object(fields) => fields,
                 _ => JsonObject::new(),
             };
-            arguments.insert("computerId".to_owned(), json!(number_of(&on.id)?));
+            arguments.insert(
+                "computerId".to_owned(),
+                json!(self.number_of(&on.id).await?),
+            );
             match timeout(time, found.value(context, arguments)).await {
                 Ok(value) => Ok(value?),
                 Err(_) => Err(OneError::TimedOut {
@@ -352,10 +370,6 @@ fn size_of(value: &Value) -> usize {
         Value::Null | Value::Bool(_) | Value::Number(_) => 0,
     };
     std::mem::size_of::<Value>() + inside
-}
-
-fn number_of(id: &Value) -> Result<ComputerKey, OneError> {
-    ComputerKey::from_json(id).ok_or_else(|| OneError::NoNumber(id.clone()))
 }
 
 fn bounded<T>(on: Vec<T>) -> Result<Vec<T>, QuestionError> {

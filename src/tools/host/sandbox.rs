@@ -165,14 +165,22 @@ impl Sandbox {
 
     /// What is to be called.
     fn function(&self, order: &Order) -> Result<Function, SandboxError> {
-        let chunk = self
-            .lua
-            .load(byte_text::to_bytes(&order.source).as_ref())
-            .set_name(format!("={}", order.chunk))
-            .set_mode(ChunkMode::Text)
-            .set_environment(self.environment.clone())
-            .into_function()
-            .map_err(|error| SandboxError::of(&error))?;
+        let load = |source: &[u8]| {
+            let chunk = self.lua.load(source).set_name(format!("={}", order.chunk));
+            let chunk = chunk.set_mode(ChunkMode::Text);
+            chunk
+                .set_environment(self.environment.clone())
+                .into_function()
+        };
+        let source = byte_text::to_bytes(&order.source);
+        if order.method.is_none() && load(&[b"return ", &*source].concat()).is_ok() {
+            // In brackets it is no tail call, which would leave no line of its own in a traceback.
+            let values = [b"return (function(...) return ... end)(", &*source, b"\n)"].concat();
+            if let Ok(expression) = load(&values) {
+                return Ok(expression);
+            }
+        }
+        let chunk = load(&source).map_err(|error| SandboxError::of(&error))?;
         let Some(method) = &order.method else {
             return Ok(chunk);
         };

@@ -7,7 +7,7 @@ use thiserror::Error;
 use super::typed::Native;
 use crate::{
     base::text::one_line,
-    tools::{Context, Found, Refusal, TooDeep, policy::CALL_TOOL},
+    tools::{Context, Found, Refusal, TooDeep, coercion::nearest, policy::CALL_TOOL},
 };
 
 pub struct CallTool;
@@ -26,8 +26,12 @@ pub enum CallToolError {
     Itself,
     #[error("{}.", .refusal.of(.name))]
     Refused { name: String, refusal: Refusal },
-    #[error("There is no tool `{}`. find-tools shows those that are not in your list.", one_line(.0))]
-    Unknown(String),
+    #[error("There is no tool `{}`{meant} find-tools shows those that are not in your list.", one_line(.name))]
+    Unknown {
+        name: String,
+        /// The end of the sentence: the tool that may be meant, if one may.
+        meant: String,
+    },
 }
 
 impl Native for CallTool {
@@ -48,7 +52,15 @@ impl Native for CallTool {
         match context.others.find(&name) {
             Found::Tool(tool) => Ok(tool.call(context, arguments.unwrap_or_default()).await),
             Found::Refused(refusal) => Err(CallToolError::Refused { name, refusal }),
-            Found::Nothing => Err(CallToolError::Unknown(name)),
+            Found::Nothing => {
+                let reachable = context.others.reachable();
+                let names = reachable.iter().map(|tool| tool.definition().name.as_ref());
+                let meant = match nearest(&name, names) {
+                    Some(meant) => format!("; did you mean `{meant}`?"),
+                    None => ".".to_owned(),
+                };
+                Err(CallToolError::Unknown { name, meant })
+            }
         }
     }
 }

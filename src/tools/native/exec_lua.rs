@@ -19,6 +19,7 @@ use crate::{
         Context,
         asking::{self, STOP_TIME},
         choosing::{ChoiceError, choose},
+        lua_code,
         outcome::{self, JobFailed, MINDS_WHERE, OLD_AGENT},
         text,
         unanswered::Unanswered,
@@ -32,6 +33,7 @@ pub struct ExecLua;
 #[serde(rename_all = "camelCase")]
 pub struct Arguments {
     computer_id: Option<ComputerKey>,
+    #[serde(deserialize_with = "lua_code::deserialize")]
     code: String,
     timeout_ms: u64,
     on_timeout: OnTimeout,

@@ -13,7 +13,7 @@ use crate::tools::{
     Context, TooDeep,
     content::{shown, tool_result},
     host::{Code, Ended, HostHandler, NotWell, Rights},
-    legible,
+    legible, lua_code,
     outcome::{push_value, unmistakable},
     text,
 };
@@ -26,6 +26,7 @@ pub struct RunScript {
 #[derive(Deserialize)]
 #[serde(rename_all = "camelCase")]
 pub struct Arguments {
+    #[serde(deserialize_with = "lua_code::deserialize")]
     code: String,
     timeout_ms: u64,
 }
