@@ -248,14 +248,14 @@ impl Running {
                 "name": call.name,
                 "arguments": call.arguments,
                 "since": timestamp(call.since),
-                "jobs": call.jobs,
+                "jobs": call.jobs.iter().map(ToString::to_string).collect::<Vec<_>>(),
                 "servers": call.servers,
             })
         });
         let waited_for = self.waited_for();
         let jobs = self.jobs.values().map(|Seen { row, by }| {
             json!({
-                "job": row.id,
+                "job": row.id.to_string(),
                 "computer": row.computer,
                 "name": row.computer_name,
                 "begun": row.has_begun,
@@ -318,7 +318,7 @@ fn job_in_words(row: &JobRow, now: SystemTime) -> String {
     };
     format!(
         "job {} on {}, {state} for {}: {}",
-        one_line(row.id.as_str()),
+        row.id,
         row.computer_name,
         time_between(row.since, now),
         one_line(row.code.lines().next().unwrap_or_default())

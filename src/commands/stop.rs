@@ -85,9 +85,7 @@ impl Stop {
                 all_is_over &= job.is_over;
                 console::say(&format!(
                     "Job {} on {} {}.",
-                    one_line(job.id.as_str()),
-                    job.computer_name,
-                    job.how
+                    job.id, job.computer_name, job.how
                 ));
             }
         }
@@ -111,7 +109,8 @@ impl Stop {
             }
         }
         for seen in runs.jobs.values() {
-            let is_named = self.job.as_deref() == Some(seen.row.id.as_str());
+            let is_named =
+                (self.job.as_ref()).is_some_and(|name| seen.row.id.is_called(name.trim()));
             if self.all || is_named || computer == Some(seen.row.computer) {
                 let of_bridge = orders.entry(seen.by.name.clone()).or_default();
                 of_bridge.jobs.push(seen.row.id.clone());

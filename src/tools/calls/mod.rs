@@ -226,7 +226,7 @@ impl Call {
         let jobs: Vec<_> = left
             .iter()
             .take(NAMED_COMPUTERS)
-            .map(|(_, job)| job.id.as_str())
+            .map(|(_, job)| job.id.to_string())
             .collect();
         let jobs = match jobs.as_slice() {
             [] => String::new(),
