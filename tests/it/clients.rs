@@ -221,7 +221,7 @@ async fn add_tool(folder: &Path, name: &str) {
 }
 
 /// Computer 12, `base`, which runs the real agent and links to `url`.
-fn computer(url: &str, clock_speed: f64) -> Computer {
+pub fn computer(url: &str, clock_speed: f64) -> Computer {
     let mut options = ComputerOptions::new(12).with_file("mcp-computer.lua", agent::program());
     options.label = Some("base".to_owned());
     options.clock_speed = clock_speed;
@@ -229,7 +229,7 @@ fn computer(url: &str, clock_speed: f64) -> Computer {
 }
 
 /// What a bridge under test is told by its environment.
-fn settings(folder: &Path, link_port: u16) -> [(&'static str, String); 5] {
+pub fn settings(folder: &Path, link_port: u16) -> [(&'static str, String); 5] {
     let below = |name: &str| folder.join(name).display().to_string();
     [
         ("MCP_BRIDGE_CONFIG_DIR", below("config")),

@@ -4,6 +4,7 @@
 
 mod agent;
 mod architecture;
+mod assistants;
 mod batches;
 mod bounded;
 mod bridges;
