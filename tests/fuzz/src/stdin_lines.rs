@@ -78,20 +78,16 @@ impl Owed {
             if line.iter().all(u8::is_ascii_whitespace) {
                 continue;
             }
-            let message = serde_json::from_slice(line).unwrap_or(Value::Null);
-            let method = message["method"].as_str();
-            cancelled |= method == Some("notifications/cancelled");
-            let id = &message["id"];
-            if !id.is_string() && !id.is_number() {
-                owed.otherwise += 1;
-                continue;
+            match serde_json::from_slice(line).unwrap_or(Value::Null) {
+                // A session of a revision without batches answers the whole with one error.
+                Value::Array(batch) => {
+                    owed.otherwise += 1;
+                    for message in &batch {
+                        cancelled |= owed.add(message, false);
+                    }
+                }
+                message => cancelled |= owed.add(&message, true),
             }
-            let id = name_of(id);
-            // What is listened to goes on until the client leaves.
-            if method.is_some_and(|method| method != "subscriptions/listen") {
-                owed.promised.insert(id.clone());
-            }
-            *owed.by_id.entry(id).or_default() += 1;
         }
         if cancelled {
             owed.promised.clear();
@@ -100,6 +96,23 @@ impl Owed {
         let by_id = &owed.by_id;
         owed.promised.retain(|id| by_id[id] == 1);
         owed
+    }
+
+    /// Adds a message, which is sure to be answered if `alone`; whether it cancels another.
+    fn add(&mut self, message: &Value, alone: bool) -> bool {
+        let method = message["method"].as_str();
+        let id = &message["id"];
+        if id.is_string() || id.is_number() {
+            let id = name_of(id);
+            // What is listened to goes on until the client leaves.
+            if alone && method.is_some_and(|method| method != "subscriptions/listen") {
+                self.promised.insert(id.clone());
+            }
+            *self.by_id.entry(id).or_default() += 1;
+        } else {
+            self.otherwise += 1;
+        }
+        method == Some("notifications/cancelled")
     }
 
     /// Takes one answer off.
@@ -130,15 +143,20 @@ fn check_answer(answer: &[u8], sent: &[u8]) {
     let mut owed = Owed::new(sent);
     for line in answer.split_inclusive(|byte| *byte == b'\n') {
         let shown = line.escape_ascii();
-        let message: HashMap<String, Box<RawValue>> =
-            serde_json::from_slice(line).unwrap_or_else(|error| panic!("{error}: {shown}"));
-        assert_eq!(message["jsonrpc"].get(), "\"2.0\"", "{shown}");
-        let is_answer = message.contains_key("result") != message.contains_key("error");
-        match message.get("method") {
-            Some(method) => assert!(method.get().starts_with('"') && !is_answer, "{shown}"),
-            None => {
-                assert!(is_answer, "{shown}");
-                owed.answered(message.get("id").map(Box::as_ref));
+        let messages: Vec<HashMap<String, Box<RawValue>>> = match line.first() {
+            Some(b'[') => serde_json::from_slice(line),
+            _ => serde_json::from_slice(line).map(|message| vec![message]),
+        }
+        .unwrap_or_else(|error| panic!("{error}: {shown}"));
+        for message in messages {
+            assert_eq!(message["jsonrpc"].get(), "\"2.0\"", "{shown}");
+            let is_answer = message.contains_key("result") != message.contains_key("error");
+            match message.get("method") {
+                Some(method) => assert!(method.get().starts_with('"') && !is_answer, "{shown}"),
+                None => {
+                    assert!(is_answer, "{shown}");
+                    owed.answered(message.get("id").map(Box::as_ref));
+                }
             }
         }
     }
