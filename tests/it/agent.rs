@@ -673,12 +673,10 @@ async fn a_bridge_that_is_not_there_is_named_and_tried_again() {
 async fn the_installer_fetches_the_agent_and_starts_it_with_the_computer() {
     let mut bridge = Bridge::initialized().await;
     let port = bridge.link_port().await;
-    let bare = ComputerOptions::new(5);
-    let computer = start(
-        bare,
-        &format!("wget run http://{port}/install.lua --startup"),
-    );
-    assert!(ended(&computer).await, "{:?}", computer.screen());
+    // Typed, so that it does not run again after the reboot.
+    let computer = start(ComputerOptions::new(5), "");
+    computer.type_line(&format!("wget run http://{port}/install.lua --startup"));
+    shows(&computer, "It starts with this computer").await;
     assert!(
         computer
             .read_file("mcp-computer.lua")
