@@ -204,11 +204,15 @@ async fn a_cancelled_part_is_left_out_and_what_there_is_comes_before_the_end() {
 #[tokio::test]
 async fn a_batch_with_large_answers_comes_in_several_arrays_and_reading_goes_on() {
     let tools = Tools::new();
-    tools.add("large", "return string.rep('x', 3 * 1024 * 1024)");
+    let large = "x".repeat(900_000);
+    tools.write(
+        "large/_index.yaml",
+        &format!("entries:\n  - name: l\n    kind: resource\n    meta: {{ mcp.uri: \"large://x\", mcp.text: {large} }}\n"),
+    );
     let mut bridge = tools.start(&["--upstream", "off"]);
     bridge.initialize("2025-03-26").await;
-    let call = |id: u64| ask(id, "tools/call", json!({"name": "large", "arguments": {}}));
-    let calls: Vec<_> = (100..112).map(call).collect();
+    let read = |id: u64| ask(id, "resources/read", json!({"uri": "large://x"}));
+    let calls: Vec<_> = (100..112).map(read).collect();
     bridge.send(&json!(calls)).await;
     let mut ids = Vec::new();
     let mut arrays = 0;

@@ -27,7 +27,7 @@ const OPEN: Cells = &[
     (Way::Call, "done"),
     (Way::FindTools, "found"),
     (Way::CallTool, "done"),
-    (Way::RunScript, "done"),
+    (Way::RunScript, "=> done"),
     (Way::ListPrompts, "listed"),
     (Way::GetPrompt, "Hello"),
     (Way::Complete, r#"["one","other"]"#),
