@@ -251,7 +251,7 @@ class Conversation:
                 # The first can only end once the second has run.
                 group.start_soon(run, 1, 'while not fs.exists("second") do sleep(0.05) end return "first"')
                 group.start_soon(run, 2, 'fs.makeDir("second") return "second"')
-            assert answers == {1: '"first"', 2: '"second"'}, answers
+            assert answers == {1: '=> "first"', 2: '=> "second"'}, answers
 
         def call_of(code):
             calls = [call for call in WIRE.sent("tools/call") if call["params"].get("arguments") == {"code": code}]

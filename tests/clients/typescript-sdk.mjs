@@ -221,7 +221,7 @@ await check('two calls run at once', async () => {
   // The first can only end once the second has run.
   const first = success(lua('while not fs.exists("second") do sleep(0.05) end return "first"'));
   const second = success(lua('fs.makeDir("second") return "second"'));
-  assert.deepEqual(await Promise.all([first, second]), ['"first"', '"second"']);
+  assert.deepEqual(await Promise.all([first, second]), ['=> "first"', '=> "second"']);
 });
 
 const callOf = (code) => sent('tools/call').find(({ params }) => params.arguments?.code === code);
