@@ -3,8 +3,8 @@
 //! Clients written by hand leave out what they don't use. None of it decides whether they can be served.
 
 use rmcp::model::{
-    ClientCapabilities, ClientJsonRpcMessage, ClientRequest, Implementation, JsonRpcMessage,
-    ProtocolVersion,
+    ClientCapabilities, ClientJsonRpcMessage, ClientRequest, GetMeta, Implementation,
+    JsonRpcMessage, ProtocolVersion,
 };
 use serde::de::DeserializeOwned;
 use serde_json::{Map, Value, json};
@@ -17,7 +17,8 @@ pub fn mended(message: &ClientJsonRpcMessage) -> Option<ClientJsonRpcMessage> {
     let ClientRequest::CustomRequest(custom) = &request.request else {
         return None;
     };
-    if custom.method != "initialize" {
+    // To a request that says its own revision, as those without a session do, it is a method that isn't there.
+    if custom.method != "initialize" || custom.get_meta().protocol_version().is_some() {
         return None;
     }
     let params = match &custom.params {
@@ -139,6 +140,8 @@ mod tests {
             json!({"jsonrpc": "2.0", "id": 1, "method": "tools/call", "params": {}}),
             json!({"jsonrpc": "2.0", "method": "initialize"}),
             json!({"jsonrpc": "2.0", "id": 1, "method": "initialize", "params": whole}),
+            json!({"jsonrpc": "2.0", "id": 1, "method": "initialize", "params": {
+                "_meta": {"io.modelcontextprotocol/protocolVersion": "2026-07-28"}}}),
         ] {
             let message: ClientJsonRpcMessage = serde_json::from_value(line.clone()).unwrap();
             assert!(mended(&message).is_none(), "{line}");

@@ -357,11 +357,13 @@ async fn it_says_what_keeps_computers_from_linking_and_when_they_can() {
     bridge.said("No computer can be reached").await;
     leave.send(()).unwrap();
     answering.await.unwrap();
-    bridge.said("Computers link to ").await;
+    let address = port.address();
+    bridge
+        .said(&format!("Computers link to {address}.\n"))
+        .await;
     bridge.child.start_kill().unwrap();
     bridge.ended().await;
     let said = bridge.stderr().await;
-    let address = port.address();
     let blocked = format!(
         "/mcp\nNo computer can be reached over the link port {address}: another program, no mcp-bridge, listens there. "
     );

@@ -18,6 +18,7 @@ use crate::{
     },
 };
 use mcp_bridge::{
+    computers::RequestId,
     link::agent,
     simulator::{Computer, ComputerOptions},
 };
@@ -317,8 +318,8 @@ async fn what_a_guest_that_leaves_waited_for_stops_and_what_it_detached_goes_on(
         let last = in_flight(&mut own, &mut computer, 60_000).await;
         assert_ne!(last["id"], detached["id"]);
         let jobs = own.call("list-jobs", json!({})).await.text;
-        let detached = detached["id"].as_str().unwrap();
-        let line = jobs.lines().find(|line| line.contains(detached));
+        let detached = RequestId::from(detached["id"].as_str().unwrap()).to_string();
+        let line = jobs.lines().find(|line| line.contains(&detached));
         assert!(line.unwrap().contains("running"), "{jobs}");
         guest = place.bridge().await;
     }

@@ -663,7 +663,14 @@ async fn read_only_refuses_whatever_may_change_something_on_every_path() {
             "{tool}: {refused}"
         );
     }
-    let found = ok(&mut bridge, "find-tools", json!({"query": "changes looks"})).await;
+    // A client that never listed is told of all.
+    let mut unlisted = tools.bridge(&["--read-only"]).await;
+    let found = ok(
+        &mut unlisted,
+        "find-tools",
+        json!({"query": "changes looks"}),
+    )
+    .await;
     assert!(
         found.contains("looks (changes nothing)") && !found.contains("changes:"),
         "{found}"

@@ -142,11 +142,7 @@ async fn opencode_is_not_handed_its_own_servers_and_another_client_is() {
     let found = opencode
         .call("find-tools", json!({"query": "echo", "limit": 50}))
         .await;
-    assert!(
-        found.text.contains("own__echo") && !found.text.contains("theirs__"),
-        "{}",
-        found.text
-    );
+    assert!(!found.text.contains("theirs__"), "{}", found.text);
     let call = json!({"name": "theirs__echo", "arguments": {"text": "x"}});
     let unknown = opencode.call("call-tool", call).await;
     assert!(
