@@ -1,8 +1,10 @@
 //! What belongs to no floor: text for people, bytes as text, tokens, HTTP as both ports speak it, failures of WebSockets,
-//! files of others, small stores, what processes ask each other by files, the log, JSON Schema, what clients refuse.
+//! excerpts of texts, files of others, small stores, what processes ask each other by files, the log, JSON Schema, what
+//! clients refuse.
 
 pub mod byte_text;
 pub mod client_rules;
+pub mod excerpt;
 pub mod files;
 pub mod host_and_port;
 pub mod http;

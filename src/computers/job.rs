@@ -10,7 +10,7 @@ use super::{
     output::{Output, Page},
 };
 use crate::{
-    base::byte_text,
+    base::{byte_text, excerpt::Line},
     wire::{
         frame::{Answer, JobReport, OutputPiece},
         names::{Boot, RequestId},
@@ -430,6 +430,11 @@ impl Progress {
     /// What was printed from `cursor` on, at most `most` bytes of it.
     pub fn read(&self, cursor: u64, most: usize) -> Page {
         self.output.read(cursor, most)
+    }
+
+    /// The lines of what was printed from `cursor` on.
+    pub fn lines(&self, cursor: u64) -> Vec<Line<'static>> {
+        self.output.lines(cursor, self.has_ended())
     }
 
     /// What was printed and is still kept, each byte as it was printed (see [`crate::base::byte_text`]).

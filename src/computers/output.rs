@@ -1,5 +1,7 @@
 //! What a job printed, as far as it is kept: a ring with cursors that never hides what it lost. No I/O.
 
+mod lines;
+
 use std::collections::VecDeque;
 
 use crate::{base::byte_text, wire::text};

@@ -150,7 +150,9 @@ mod tests {
         commands::computers,
         settings::{Config, Flags},
         tools::{
-            Client, Context, Level, Listener, Notes, Step, Tool, arguments, lint,
+            Client, Context, Level, Listener, Notes, Step, Tool, arguments,
+            bounds::MaxChars,
+            lint,
             manifest::{RunsOn, What},
             text_of,
         },
@@ -276,6 +278,19 @@ mod tests {
         }
     }
 
+    #[test]
+    fn an_answer_is_as_long_by_default_wherever_that_can_be_changed() {
+        let tools = own().tools;
+        let bounds: Vec<_> = tools
+            .iter()
+            .filter_map(|tool| tool.definition().input_schema["properties"].get("maxChars"))
+            .collect();
+        assert!(bounds.len() > 2, "{bounds:?}");
+        for bound in bounds {
+            assert_eq!(bound["default"], MaxChars::default().0, "{bound}");
+        }
+    }
+
     /// A client that is told nothing.
     struct Nobody;
 
@@ -301,11 +316,12 @@ mod tests {
         }
         match argument["type"].as_str().unwrap() {
             "string" => vec![json!("x")],
-            "integer" => vec![
-                bound("minimum").unwrap_or(json!(0)),
-                bound("maximum").unwrap_or(json!(1_u64 << 53)),
-                json!(2.0),
-            ],
+            "integer" => {
+                let least = bound("minimum").unwrap_or(json!(0));
+                let as_float = json!(least.as_f64());
+                let most = bound("maximum").unwrap_or(json!(1_u64 << 53));
+                vec![least, most, as_float]
+            }
             "boolean" => vec![json!(true)],
             "object" => vec![json!({"a": [null]})],
             other => panic!("{other}"),

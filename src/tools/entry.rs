@@ -21,7 +21,10 @@ use super::{
     result::{ToolFailed, value_of},
     validation::{self, SchemaError, Unfit, Validator},
 };
-use crate::computers::Fleet;
+use crate::{base::excerpt::shortened, computers::Fleet};
+
+/// How much is said of arguments that don't fit, in characters.
+const PROBLEM: usize = 4_000;
 
 /// What stands behind a tool.
 pub trait Handler: Send + Sync {
@@ -90,7 +93,8 @@ impl EntryTool {
     async fn handled(&self, context: Context<'_>, arguments: JsonObject) -> Handled {
         match self.checked(context.fleet, arguments).await {
             Ok(arguments) => self.handler.run(context, arguments).await,
-            Err(problem) => Handled::Failed(problem.to_string()),
+            // A client's own words may stand in it, of any length.
+            Err(problem) => Handled::Failed(shortened(&problem.to_string(), PROBLEM).into_owned()),
         }
     }
 

@@ -6,6 +6,7 @@
 
 mod arguments;
 mod asking;
+mod bounds;
 pub mod builtin;
 pub mod calls;
 pub mod catalogue;
@@ -20,6 +21,7 @@ pub mod folder;
 mod handlers;
 mod hints;
 pub mod host;
+mod job_text;
 pub mod kit;
 mod legible;
 pub mod lint;

@@ -5,7 +5,6 @@
 //! [`is_json_but_no_object`]).
 
 use serde_json::Value;
-use thiserror::Error;
 
 use super::wording::name_of;
 use crate::{
@@ -13,52 +12,6 @@ use crate::{
     computers::{AgentError, Answer, Computer, End, ErrorKind, Loss, Progress},
     wire::{names::with_short_ids, text},
 };
-
-/// How a job failed, with what it printed before: what the model has to act on.
-#[derive(Debug, Error)]
-#[error("{0}")]
-pub struct JobFailed(String);
-
-impl JobFailed {
-    /// The same, with something more to know below it.
-    pub fn noting(self, note: &str) -> Self {
-        Self(self.0 + note)
-    }
-}
-
-/// A job's whole output and its end.
-///
-/// # Errors
-/// The job failed.
-pub fn whole(computer: &Computer, progress: &Progress) -> Result<String, JobFailed> {
-    let output = progress.read(0, usize::MAX).text;
-    match progress.end.as_deref() {
-        Some(
-            end @ End::Answered(Answer {
-                error: None,
-                result,
-            }),
-        ) => {
-            let mut shown = success(output, result.as_ref(), tells_all(computer));
-            push_screen(&mut shown, end);
-            Ok(unmistakable(shown))
-        }
-        Some(end) => {
-            let mut shown = failure(computer, end);
-            if !output.is_empty() {
-                let what = if was_stopped(progress) {
-                    "that"
-                } else {
-                    "the error"
-                };
-                shown.push_str(&format!("\n\nOutput before {what}:\n{output}"));
-            }
-            push_screen(&mut shown, end);
-            Err(JobFailed(shown))
-        }
-        None => Ok(output),
-    }
-}
 
 /// What an agent tells in its hello if what any code of a job prints is the job's output, and it minds where code is to
 /// draw.
@@ -141,23 +94,14 @@ pub fn push_screen(shown: &mut String, end: &End) {
     }
 }
 
-fn success(output: String, result: Option<&Value>, tells_all: bool) -> String {
-    let mut shown = output;
-    let returns = result
-        .and_then(|result| result.get("returns"))
-        .and_then(Value::as_array);
-    for value in returns.into_iter().flatten() {
-        push_value(&mut shown, &show(value));
+/// What is said of code that ended well, and nothing came of it.
+pub fn nothing_came(computer: &Computer) -> &'static str {
+    if tells_all(computer) {
+        "The code ran to its end; it printed nothing and returned nothing."
+    } else {
+        "The code ran to its end; it returned nothing, and itself printed nothing. What it ran may have printed \
+         (by shell.run, dofile, load, require, io.write, textutils): that computer's agent is not known to pass it on."
     }
-    if shown.is_empty() {
-        shown.push_str(if tells_all {
-            "The code ran to its end; it printed nothing and returned nothing."
-        } else {
-            "The code ran to its end; it returned nothing, and itself printed nothing. What it ran may have printed \
-             (by shell.run, dofile, load, require, io.write, textutils): that computer's agent is not known to pass it on."
-        });
-    }
-    shown
 }
 
 /// Adds a value that code returned, on a line of its own.
@@ -166,11 +110,14 @@ pub fn push_value(shown: &mut String, value: &str) {
     shown.push_str(&as_value(value));
 }
 
+/// What is said of code that returned nothing where that is not to be seen.
+pub const RETURNED_NOTHING: &str = "The code returned nothing.";
+
 /// What code printed that returned nothing: as it is, unless a client could take it for a broken protocol.
 pub fn unmistakable(mut shown: String) -> String {
     if is_json_but_no_object(&shown) {
         end_line(&mut shown);
-        shown.push_str("The code returned nothing.");
+        shown.push_str(RETURNED_NOTHING);
     }
     shown
 }
@@ -301,22 +248,6 @@ mod tests {
         ] {
             assert_eq!(show(&descriptor), shown);
         }
-    }
-
-    #[test]
-    fn the_output_comes_first_and_then_one_value_a_line() {
-        let result = json!({"returns": [{"type":"number","value":1}, {"type":"nil"}]});
-        assert_eq!(
-            success("hi\nthere".into(), Some(&result), true),
-            "hi\nthere\n=> 1\n=> nil"
-        );
-        let nothing = json!({"returns": []});
-        assert_eq!(success("hi\n".into(), Some(&nothing), true), "hi\n");
-        let both = "printed nothing and returned nothing";
-        assert!(success(String::new(), Some(&nothing), true).contains(both));
-        assert!(success(String::new(), None, true).contains("returned nothing"));
-        let by_an_old_agent = success(String::new(), Some(&nothing), false);
-        assert!(by_an_old_agent.contains("What it ran may have printed"));
     }
 
     #[test]

@@ -263,7 +263,7 @@ async fn errors_tell_kind_message_traceback_and_output() {
 #[tokio::test]
 async fn a_result_over_the_message_limit_comes_in_parts_and_one_over_16_mib_is_a_clear_error() {
     let (mut bridge, _computer) = linked_pair(options(1, "one")).await;
-    let large = bridge.lua(1, "return ('x'):rep(200000)").await;
+    let large = bridge.lua_whole(1, "return ('x'):rep(200000)").await;
     assert_eq!(large.len(), 200_005);
     let too_large = bridge
         .lua_error(1, "return ('x'):rep(17 * 1024 * 1024)")

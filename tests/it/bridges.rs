@@ -8,7 +8,11 @@ use std::{
 };
 
 use crate::common::{
-    bridge::Bridge, computer::Computer as RawComputer, health, is, pace::in_time, port::Port,
+    bridge::{Bridge, WHOLE},
+    computer::Computer as RawComputer,
+    health, is,
+    pace::in_time,
+    port::Port,
     rounds, soon, until,
 };
 use futures_util::future::join_all;
@@ -194,6 +198,7 @@ async fn a_guest_sees_computers_come_and_go_and_is_answered_like_the_owner() {
         let long = "x".repeat(5 * 1024 * 1024);
         let answer = bridge.start_call("exec-lua", json!({
             "computerId": 3, "code": format!("local s = '{long}' return #s, s"), "timeoutMs": 600_000,
+            "maxChars": WHOLE,
         })).await;
         let answer = bridge.slow_answer(answer).await;
         assert!(

@@ -2,7 +2,13 @@
 
 use std::time::{Duration, Instant};
 
-use crate::common::{bridge::Bridge, computer::Computer, is, pace::in_time, soon, until};
+use crate::common::{
+    bridge::{Bridge, WHOLE},
+    computer::Computer,
+    is,
+    pace::in_time,
+    soon, until,
+};
 use serde_json::{Value, json};
 
 /// A bridge and a linked computer of version 2.
@@ -671,7 +677,7 @@ async fn what_is_too_long_for_one_message_goes_and_comes_in_parts() {
 
     let (mut bridge, mut computer) = pair().await;
     let code = "é".repeat(300_000);
-    let call = run(&mut bridge, json!({"code": code})).await;
+    let call = run(&mut bridge, json!({"code": code, "maxChars": WHOLE})).await;
     let mut frame = Vec::new();
     loop {
         let part = computer.frame_of_type("part").await;

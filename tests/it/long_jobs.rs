@@ -2,7 +2,12 @@
 
 use std::time::{Duration, Instant};
 
-use crate::common::{bridge::Bridge, is, pace::in_time, soon, until};
+use crate::common::{
+    bridge::{Bridge, WHOLE},
+    is,
+    pace::in_time,
+    soon, until,
+};
 use mcp_bridge::{
     link::agent,
     simulator::{Computer, ComputerOptions, Kind, Version},
@@ -222,7 +227,7 @@ async fn five_mib_survive_both_ways_in_every_version_of_the_game() {
             "{version}"
         );
         // And back: 5 MiB, and all 256 byte values.
-        let call = json!({"computerId": 1, "code": "return ('0123456789abcdef'):rep(5 * 65536)", "timeoutMs": 120_000});
+        let call = json!({"computerId": 1, "code": "return ('0123456789abcdef'):rep(5 * 65536)", "timeoutMs": 120_000, "maxChars": WHOLE});
         let start = bridge.start_call("exec-lua", call).await;
         let answer = bridge.slow_answer(start).await;
         assert_eq!(
@@ -230,7 +235,7 @@ async fn five_mib_survive_both_ways_in_every_version_of_the_game() {
             format!("=> \"{}\"", "0123456789abcdef".repeat(5 * 65_536)),
             "{version}"
         );
-        let call = json!({"computerId": 1, "timeoutMs": 120_000, "code":
+        let call = json!({"computerId": 1, "timeoutMs": 120_000, "maxChars": WHOLE, "code":
             "local t = {} for b = 0, 255 do t[#t + 1] = string.char(b) end return table.concat(t):rep(2048)"});
         let start = bridge.start_call("exec-lua", call).await;
         let answer = bridge.slow_answer(start).await;

@@ -7,6 +7,7 @@ mod architecture;
 mod assistants;
 mod batches;
 mod bounded;
+mod bounded_answers;
 mod bridges;
 mod bytes;
 mod catalogue;

@@ -10,7 +10,7 @@ use crate::{
     bridges::Place,
     common::{
         PATIENCE,
-        bridge::Bridge,
+        bridge::{Bridge, WHOLE},
         is,
         proxy::{Fate, Proxy},
         until,
@@ -96,7 +96,7 @@ async fn a_mib_printed_in_any_manner_arrives_whole_in_every_version_of_the_game(
             ),
         ] {
             let what = format!("{manner} on {version}");
-            let call = json!({"computerId": 1, "code": code, "timeoutMs": 60_000});
+            let call = json!({"computerId": 1, "code": code, "timeoutMs": 60_000, "maxChars": WHOLE});
             let call = bridge.start_call("exec-lua", call).await;
             assert_whole(&bridge.slow_answer(call).await.text, &wanted, &what);
         }
@@ -117,7 +117,7 @@ async fn of_more_than_a_mib_at_one_go_the_latest_is_kept_and_the_rest_counted() 
             .to_owned(),
     ] {
         let wanted = format!("[{} bytes of output were lost here]\n{}", 640 * 1024, mib());
-        assert_whole(&bridge.lua(1, &code).await, &wanted, &code);
+        assert_whole(&bridge.lua_whole(1, &code).await, &wanted, &code);
     }
     bridge.leave().await;
 }
@@ -231,7 +231,7 @@ async fn a_guests_job_loses_as_little_as_its_owners() {
     owner.linked(1).await;
     guest.linked(1).await;
     let code = format!("coroutine.wrap(function() {PRINT} end)()");
-    assert_whole(&guest.lua(1, &code).await, &mib(), "a guest's job");
+    assert_whole(&guest.lua_whole(1, &code).await, &mib(), "a guest's job");
     guest.leave().await;
     owner.leave().await;
 }

@@ -196,7 +196,8 @@ async fn whatever_ends_a_script_what_it_printed_and_what_came_back_is_shown() {
 #[tokio::test]
 async fn much_that_is_printed_by_a_script_that_is_stopped_is_cut_and_that_is_said() {
     let mut bridge = Bridge::initialized().await;
-    let code = "local i = 0 while true do i = i + 1 print(i) end";
+    let code =
+        "local i = 0 while true do i = i + 1 print(i) if i > 3 then print(('x'):rep(9999)) end end";
     let answer = run(&mut bridge, 2_000, code).await;
     let text = answer.text;
     assert!(

@@ -21,8 +21,8 @@ use crate::{base::byte_text, tools::Level};
 const ENVIRONMENT: &str = include_str!("../../../lua/host/environment.lua");
 const COMPUTERS: &str = include_str!("../../../lua/host/computers.lua");
 
-/// How much of what a handler prints is kept, in bytes.
-const KEPT_OUTPUT: usize = 64 * 1024;
+/// How much of what a handler prints is kept, in bytes: as much as of what a job prints.
+const KEPT_OUTPUT: usize = 1024 * 1024;
 
 /// How long a question to the bridge may be, in bytes of JSON.
 const QUESTION: usize = 4 * 1024 * 1024;

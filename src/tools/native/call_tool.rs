@@ -36,6 +36,7 @@ pub enum CallToolError {
 
 impl Native for CallTool {
     const NAME: &'static str = CALL_TOOL;
+    const PASSES_ON: bool = true;
     type Arguments = Arguments;
     type Error = CallToolError;
 

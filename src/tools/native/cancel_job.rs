@@ -6,16 +6,14 @@ use rmcp::model::CallToolResult;
 use serde::Deserialize;
 use thiserror::Error;
 
-use super::{
-    get_job::{PAGE, UnknownJob},
-    typed::Native,
-};
+use super::{get_job::UnknownJob, typed::Native};
 use crate::{
-    computers::{Cancelled, Job, NoSuchName, Progress, RequestId, Unreachable},
+    computers::{Cancelled, NoSuchName, RequestId, Unreachable},
     tools::{
         Context,
-        outcome::{self, end_line},
-        text,
+        bounds::MaxChars,
+        job_text::so_far,
+        outcome, text,
         wording::{name_of, why_out_of_reach},
     },
 };
@@ -88,28 +86,25 @@ impl Native for CancelJob {
         let ((computer, job), cancelled) = cancelled.ok_or(UnknownJob(job_id))?;
         let away = why_out_of_reach(&computer, SystemTime::now());
         let is_too_old = computer.facts().boot.is_none();
-        let computer = name_of(&computer.facts());
+        let name = name_of(&computer.facts());
         match cancelled {
             Cancelled::Ended if job.look(outcome::was_stopped) => {
                 // Of another bridge's job all that came with the word of its end is that.
                 let whole = fleet.job(&job.id, 0, Duration::ZERO).await?;
                 let job = whole.map_or(job, |(_, job)| job);
-                let printed = job.look(|progress| printed(&job, progress));
-                let id = &job.id;
-                Ok(text(format!(
-                    "Job {id} on computer {computer} was stopped.{printed}"
-                )))
+                let said = format!("Job {} on computer {name} was stopped.", job.id);
+                Ok(text(so_far(&said, &computer, &job, MaxChars::default())))
             }
             Cancelled::Ended => Ok(text(format!(
-                "Job {} on computer {computer} had ended by itself. get-job shows its result.",
+                "Job {} on computer {name} had ended by itself. get-job shows its result.",
                 job.id
             ))),
             Cancelled::Told => Err(CancelError::NotConfirmed {
                 job: job.id.clone(),
-                computer,
+                computer: name,
             }),
             Cancelled::Unreachable => {
-                let job = job.id.clone();
+                let (job, computer) = (job.id.clone(), name);
                 Err(match away {
                     Some(away) => CancelError::OutOfReach {
                         job,
@@ -123,24 +118,4 @@ impl Native for CancelJob {
             }
         }
     }
-}
-
-/// What a job that was stopped has printed: as much as one call of get-job shows.
-fn printed(job: &Job, progress: &Progress) -> String {
-    let page = progress.read(0, PAGE);
-    let mut shown = match page.text.as_str() {
-        "" => String::new(),
-        output => format!("\n\nOutput so far:\n{output}"),
-    };
-    if let Some(end) = progress.end.as_deref() {
-        outcome::push_screen(&mut shown, end);
-    }
-    if page.more {
-        end_line(&mut shown);
-        shown.push_str(&format!(
-            "There is more: get-job {} shows it from cursor {} on.",
-            job.id, page.next
-        ));
-    }
-    shown
 }

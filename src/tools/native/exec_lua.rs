@@ -18,9 +18,11 @@ use crate::{
     tools::{
         Context,
         asking::{self, STOP_TIME},
+        bounds::MaxChars,
         choosing::{ChoiceError, choose},
+        job_text::{JobFailed, so_far, whole},
         lua_code,
-        outcome::{self, JobFailed, MINDS_WHERE, OLD_AGENT},
+        outcome::{self, MINDS_WHERE, OLD_AGENT},
         text,
         unanswered::Unanswered,
         wording::{name_of, whether_it_runs, why_out_of_reach},
@@ -40,6 +42,8 @@ pub struct Arguments {
     exclusive: bool,
     #[serde(rename = "where")]
     place: Place,
+    #[serde(default)]
+    max_chars: MaxChars,
 }
 
 /// Where the code's terminal is.
@@ -87,13 +91,9 @@ pub enum ExecError {
         whether: String,
         job: RequestId,
     },
+    /// What is known of it all the same, with what it printed.
     #[error("{0}")]
-    Unanswered(Unanswered),
-    #[error("{unanswered}\n\nOutput so far:\n{output}")]
-    OutOfReach {
-        unanswered: Unanswered,
-        output: String,
-    },
+    Unanswered(String),
     #[error(
         "too-large error on computer {computer}: the request is {size} bytes long; the computer takes at most {limit} \
          bytes. Send the code in smaller pieces."
@@ -122,11 +122,12 @@ impl Native for ExecLua {
 impl Arguments {
     async fn run(self, context: Context<'_>) -> Result<String, ExecError> {
         let computer = choose(self.computer_id, context.fleet).await?;
-        let result = self.ask(context, &computer).await;
         let note = match self.place {
             Place::Screen => screen_note(&computer),
             Place::Job => None,
         };
+        let most = self.max_chars.beside(note.as_deref().unwrap_or_default());
+        let result = self.ask(context, &computer, most).await;
         let Some(note) = note else { return result };
         match result {
             Ok(shown) => Ok(shown + &note),
@@ -139,6 +140,7 @@ impl Arguments {
         &self,
         context: Context<'_>,
         computer: &Arc<Computer>,
+        most: MaxChars,
     ) -> Result<String, ExecError> {
         let mut params = json!({ "code": self.code });
         // An agent of version 1 is sent nothing that it doesn't know.
@@ -156,18 +158,18 @@ impl Arguments {
         let time = Duration::from_millis(self.timeout_ms);
         let (job, waited) = asking::ask(context, computer, ask, time).await?;
         match waited {
-            Waited::Ended => Ok(whole(computer, &job)?),
+            Waited::Ended => Ok(whole(computer, &job, most)?),
             Waited::Away(why) if !job.is_running() => {
-                Err(self.unanswered(computer, &job, Some(&why)))
+                Err(self.unanswered(computer, &job, Some(&why), most))
             }
             Waited::Running | Waited::Away(_) => match self.on_timeout {
                 OnTimeout::Detach => {
                     computer.detach(&job).await;
-                    Ok(self.still_running(computer, &job))
+                    Ok(self.still_running(computer, &job, most))
                 }
-                OnTimeout::Cancel => self.cancel(computer, &job).await,
+                OnTimeout::Cancel => self.cancel(computer, &job, most).await,
             },
-            Waited::NotTaken => self.not_taken(computer, &job).await,
+            Waited::NotTaken => self.not_taken(computer, &job, most).await,
             Waited::TooLarge { size, limit } => Err(ExecError::TooLarge {
                 computer: name_of(&computer.facts()),
                 size,
@@ -176,9 +178,9 @@ impl Arguments {
         }
     }
 
-    fn still_running(&self, computer: &Computer, job: &Job) -> String {
+    fn still_running(&self, computer: &Computer, job: &Job, most: MaxChars) -> String {
         let (name, ms, id) = (name_of(&computer.facts()), self.timeout_ms, &job.id);
-        let mut shown = match why_out_of_reach(computer, SystemTime::now()) {
+        let said = match why_out_of_reach(computer, SystemTime::now()) {
             None => format!(
                 "The code still runs on computer {name} after {ms} ms, as job {id}. get-job {id} shows how it goes on, \
                  cancel-job stops it."
@@ -189,17 +191,21 @@ impl Arguments {
                  the computer comes back with it while this client is there, and ends as lost if the computer comes back without it."
             ),
         };
-        shown.push_str(&printed_before(job));
-        shown
+        so_far(&said, computer, job, most)
     }
 
-    async fn cancel(&self, computer: &Arc<Computer>, job: &Arc<Job>) -> Result<String, ExecError> {
+    async fn cancel(
+        &self,
+        computer: &Arc<Computer>,
+        job: &Arc<Job>,
+        most: MaxChars,
+    ) -> Result<String, ExecError> {
         let ms = self.timeout_ms;
         match computer.stop(job, STOP_TIME).await {
             Cancelled::Ended => match job.look(outcome::was_stopped) {
-                true => Ok(self.stopped(computer, job)),
+                true => Ok(self.stopped(computer, job, most)),
                 // It came to its own end meanwhile.
-                false => Ok(whole(computer, job)?),
+                false => Ok(whole(computer, job, most)?),
             },
             Cancelled::Told => Err(ExecError::StopNotConfirmed {
                 computer: name_of(&computer.facts()),
@@ -216,19 +222,13 @@ impl Arguments {
     }
 
     /// The time was up, and the code was stopped: what the call asked for.
-    fn stopped(&self, computer: &Computer, job: &Job) -> String {
-        let mut shown = format!(
+    fn stopped(&self, computer: &Computer, job: &Job, most: MaxChars) -> String {
+        let said = format!(
             "The code had not ended on computer {} after {} ms, and was stopped, as `onTimeout` asks.",
             name_of(&computer.facts()),
             self.timeout_ms,
         );
-        shown.push_str(&printed_before(job));
-        job.look(|progress| {
-            if let Some(end) = progress.end.as_deref() {
-                outcome::push_screen(&mut shown, end);
-            }
-        });
-        shown
+        so_far(&said, computer, job, most)
     }
 
     /// The computer never said that it has the request.
@@ -236,29 +236,25 @@ impl Arguments {
         &self,
         computer: &Arc<Computer>,
         job: &Arc<Job>,
+        most: MaxChars,
     ) -> Result<String, ExecError> {
         match computer.stop(job, STOP_TIME).await {
-            Cancelled::Ended => Ok(whole(computer, job)?),
-            Cancelled::Told | Cancelled::Unreachable => Err(self.unanswered(computer, job, None)),
+            Cancelled::Ended => Ok(whole(computer, job, most)?),
+            Cancelled::Told | Cancelled::Unreachable => {
+                Err(self.unanswered(computer, job, None, most))
+            }
         }
     }
 
-    fn unanswered(&self, computer: &Computer, job: &Arc<Job>, away: Option<&str>) -> ExecError {
+    fn unanswered(
+        &self,
+        computer: &Computer,
+        job: &Arc<Job>,
+        away: Option<&str>,
+        most: MaxChars,
+    ) -> ExecError {
         let unanswered = Unanswered::new(computer, job, u128::from(self.timeout_ms), away);
-        let output = job.look(|progress| progress.read(0, usize::MAX).text);
-        if output.is_empty() {
-            ExecError::Unanswered(unanswered)
-        } else {
-            ExecError::OutOfReach { unanswered, output }
-        }
-    }
-}
-
-/// What a job has printed, as a part of an answer; nothing if that is nothing.
-fn printed_before(job: &Job) -> String {
-    match job.look(|progress| progress.read(0, usize::MAX).text) {
-        none if none.is_empty() => none,
-        output => format!("\n\nOutput so far:\n{output}"),
+        ExecError::Unanswered(so_far(&unanswered.to_string(), computer, job, most))
     }
 }
 
@@ -276,9 +272,4 @@ fn screen_note(computer: &Computer) -> Option<String> {
                 .to_owned(),
         ),
     }
-}
-
-/// All that came of a job that has ended.
-fn whole(computer: &Computer, job: &Job) -> Result<String, JobFailed> {
-    job.look(|progress| outcome::whole(computer, progress))
 }

@@ -6,6 +6,7 @@ mod cancel_job;
 mod exec_lua;
 mod find_tools;
 mod get_job;
+mod kept;
 mod list_computers;
 mod list_jobs;
 mod probe_computers;
@@ -15,19 +16,21 @@ mod typed;
 use std::{sync::Arc, time::Duration};
 
 use super::{entry::Natives, host::HostHandler};
+use kept::Kept;
 use typed::named;
 
 /// All of them. Scripts run in `host`, and a computer has `probe_time` to answer a probe.
 pub fn all(host: &Arc<HostHandler>, probe_time: Duration) -> Natives {
+    let kept = &Arc::<Kept>::default();
     Natives::from([
-        named(call_tool::CallTool),
-        named(cancel_job::CancelJob),
-        named(exec_lua::ExecLua),
-        named(find_tools::FindTools),
-        named(get_job::GetJob),
-        named(list_computers::ListComputers),
-        named(list_jobs::ListJobs),
-        named(probe_computers::ProbeComputers { time: probe_time }),
-        named(run_script::RunScript { host: host.clone() }),
+        named(call_tool::CallTool, kept),
+        named(cancel_job::CancelJob, kept),
+        named(exec_lua::ExecLua, kept),
+        named(find_tools::FindTools, kept),
+        named(get_job::GetJob { kept: kept.clone() }, kept),
+        named(list_computers::ListComputers, kept),
+        named(list_jobs::ListJobs, kept),
+        named(probe_computers::ProbeComputers { time: probe_time }, kept),
+        named(run_script::RunScript { host: host.clone() }, kept),
     ])
 }

@@ -146,7 +146,7 @@ impl World {
         for computer in &self.computers {
             let arguments = json!({"computerId": computer.id, "code": code});
             let reply = client.call("exec-lua", arguments).await.unwrap();
-            assert_eq!(text_of(&reply).0, "\"ready\"");
+            assert_eq!(text_of(&reply).0, "=> \"ready\"");
         }
     }
 

@@ -33,6 +33,9 @@ pub struct Bridge {
     pub folder: TempDir,
 }
 
+/// The most that an answer may be allowed, as `maxChars`: one within it is whole.
+pub const WHOLE: usize = 8_000_000;
+
 /// What a tool answered.
 #[derive(Debug)]
 pub struct ToolAnswer {
@@ -238,6 +241,14 @@ impl Bridge {
         let answer = self
             .call("exec-lua", json!({"computerId": computer, "code": code}))
             .await;
+        assert!(!answer.is_error, "{code}: {}", answer.text);
+        answer.text
+    }
+
+    /// The same, however long the text is.
+    pub async fn lua_whole(&mut self, computer: u64, code: &str) -> String {
+        let call = json!({"computerId": computer, "code": code, "maxChars": WHOLE});
+        let answer = self.call("exec-lua", call).await;
         assert!(!answer.is_error, "{code}: {}", answer.text);
         answer.text
     }

@@ -1,0 +1,230 @@
+//! All there is to show of a job as one text that can be read on from any place: what it printed, and then its end. The
+//! cursors of `get-job` are positions in it: up to the end of the output they count its bytes, and go on from there.
+
+use std::ops::Range;
+
+use thiserror::Error;
+
+use super::{
+    bounds::{self, MaxChars},
+    outcome,
+};
+use crate::{
+    base::excerpt::{self, Line, Steps},
+    computers::{Computer, End, Job, Progress},
+};
+
+/// How a job failed, with what it printed before: what the model has to act on.
+#[derive(Debug, Error)]
+#[error("{0}")]
+pub struct JobFailed(String);
+
+impl JobFailed {
+    /// The same, with something more to know below it.
+    pub fn noting(self, note: &str) -> Self {
+        Self(self.0 + note)
+    }
+}
+
+/// A job's output and its end, `most` characters of them.
+///
+/// # Errors
+/// The job failed.
+pub fn whole(computer: &Computer, job: &Job, most: MaxChars) -> Result<String, JobFailed> {
+    job.look(|progress| {
+        let output = progress.lines(0);
+        let Some(end) = EndText::of(computer, progress) else {
+            return Ok(bounds::within(most, &[], &output, &job.id));
+        };
+        let failure = end.failure();
+        if failure.is_empty() {
+            let lead: Vec<_> = if output.is_empty() && end.is_without_words() {
+                words(outcome::nothing_came(computer)).collect()
+            } else {
+                Vec::new()
+            };
+            let above = if lead.is_empty() { &output } else { &lead };
+            let body = [&output[..], &end.lines_below(above, 0)].concat();
+            let most = most.beside(outcome::RETURNED_NOTHING).beside("\n");
+            let told = bounds::within(most, &lead, &body, &job.id);
+            return Ok(outcome::unmistakable(told));
+        }
+        let told = if output.is_empty() {
+            bounds::within(most, &failure, &end.screen_below(&failure), &job.id)
+        } else {
+            let what = if outcome::was_stopped(progress) {
+                "that"
+            } else {
+                "the error"
+            };
+            let title = format!("\n\nOutput before {what}:\n");
+            let lead: Vec<_> = failure.into_iter().chain(words(&title)).collect();
+            let body = [&output[..], &end.screen_below(&output)].concat();
+            bounds::within(most, &lead, &body, &job.id)
+        };
+        Err(JobFailed(told))
+    })
+}
+
+/// Something that is said of a job, and what it has printed below that, if it has: `most` characters of both. What the
+/// terminal of one that has ended shows comes last.
+pub fn so_far(said: &str, computer: &Computer, job: &Job, most: MaxChars) -> String {
+    job.look(|progress| {
+        let output = progress.lines(0);
+        let title = if output.is_empty() {
+            ""
+        } else {
+            "\n\nOutput so far:\n"
+        };
+        let lead: Vec<_> = words(said).chain(words(title)).collect();
+        let end = EndText::of(computer, progress);
+        let above = if output.is_empty() { &lead } else { &output };
+        let screen = end.as_ref().map(|end| end.screen_below(above));
+        let body = [&output[..], &screen.unwrap_or_default()].concat();
+        bounds::within(most, &lead, &body, &job.id)
+    })
+}
+
+/// Words of ours, which no cursor leads to.
+fn words(text: &str) -> impl Iterator<Item = Line<'_>> {
+    excerpt::lines(text, 0)
+}
+
+/// The end of a job, put into words: its values or what went wrong, and what its terminal showed.
+pub struct EndText {
+    text: String,
+    /// The position of its first byte.
+    at: u64,
+    /// What of it says what went wrong.
+    failure: Range<usize>,
+    /// Where in it the terminal begins.
+    screen: usize,
+}
+
+impl EndText {
+    /// What is known of it; none while the job has not ended.
+    pub fn of(computer: &Computer, progress: &Progress) -> Option<Self> {
+        let end = progress.end.as_deref()?;
+        let failure = outcome::failure(computer, end);
+        Some(Self::new(end, &failure, progress.printed()))
+    }
+
+    fn new(end: &End, failure: &str, at: u64) -> Self {
+        let mut text = outcome::values(end).join("\n");
+        if !failure.is_empty() {
+            outcome::end_line(&mut text);
+        }
+        text.push_str(failure);
+        let failure = text.len() - failure.len()..text.len();
+        let is_open = !text.is_empty() && !text.ends_with('\n');
+        outcome::push_screen(&mut text, end);
+        let screen = (failure.end + usize::from(is_open)).min(text.len());
+        Self {
+            text,
+            at,
+            failure,
+            screen,
+        }
+    }
+
+    /// All of it from `cursor` on, to stand below `output`.
+    pub fn lines_below(&self, output: &[Line<'_>], cursor: u64) -> Vec<Line<'_>> {
+        let from = usize::try_from(cursor.saturating_sub(self.at)).unwrap_or(usize::MAX);
+        let from = from.min(self.text.len());
+        let from = (0..=from).rev().find(|at| self.text.is_char_boundary(*at));
+        self.below(output, from.unwrap_or(0)..self.text.len())
+    }
+
+    /// Whether there is nothing of it but what the terminal showed.
+    fn is_without_words(&self) -> bool {
+        self.failure.end == 0
+    }
+
+    /// What went wrong; nothing if nothing did.
+    pub fn failure(&self) -> Vec<Line<'_>> {
+        self.part(self.failure.clone())
+    }
+
+    /// What the terminal showed, to stand below these lines.
+    pub fn screen_below(&self, above: &[Line<'_>]) -> Vec<Line<'_>> {
+        self.below(above, self.screen..self.text.len())
+    }
+
+    fn part(&self, part: Range<usize>) -> Vec<Line<'_>> {
+        let at = self.at + part.start as u64;
+        excerpt::lines(&self.text[part], at).collect()
+    }
+
+    fn below<'a>(&'a self, above: &[Line<'_>], part: Range<usize>) -> Vec<Line<'a>> {
+        let mut lines = self.part(part);
+        let open = above.last().is_some_and(|line| !line.text.ends_with('\n'));
+        if let Some(first) = lines.first().filter(|_| open) {
+            let line_break = Line {
+                text: "\n".into(),
+                at: first.at,
+                steps: Steps::Whole(0),
+            };
+            lines.insert(0, line_break);
+        }
+        lines
+    }
+}
+
+#[cfg(test)]
+mod tests {
+    use serde_json::json;
+
+    use super::*;
+    use crate::computers::Answer;
+
+    fn ended(result: serde_json::Value) -> End {
+        End::Answered(Answer {
+            result: Some(result),
+            error: None,
+        })
+    }
+
+    fn joined(lines: &[Line<'_>]) -> String {
+        lines.iter().map(|line| &*line.text).collect()
+    }
+
+    #[test]
+    fn an_end_stands_below_the_output_and_is_read_on_from_any_cursor() {
+        let returns = json!([{"type": "string", "value": "é"}, {"type": "number", "value": 2}]);
+        let end = EndText::new(
+            &ended(json!({"returns": returns, "screen": "drawn"})),
+            "",
+            10,
+        );
+        let output: Vec<_> = excerpt::lines("printed", 0).collect();
+        let whole = joined(&end.lines_below(&output, 0));
+        assert!(
+            whole.starts_with('\n') && whole.ends_with("2\n\nIts terminal at the end:\ndrawn"),
+            "{whole:?}"
+        );
+        assert_eq!(joined(&end.lines_below(&[], 10)), whole[1..]);
+        for cursor in 10..10 + whole.len() as u64 {
+            let rest = end.lines_below(&[], cursor);
+            assert!(whole.ends_with(&joined(&rest)), "{rest:?}");
+            assert!(rest.first().is_none_or(|line| line.at <= cursor));
+        }
+        assert_eq!(end.lines_below(&[], u64::MAX), []);
+        assert_eq!(
+            joined(&end.screen_below(&output)),
+            "\n\nIts terminal at the end:\ndrawn"
+        );
+    }
+
+    #[test]
+    fn what_went_wrong_stands_apart_from_what_the_terminal_showed() {
+        let end = EndText::new(&ended(json!({"screen": "drawn"})), "error: no", 3);
+        let failure = end.failure();
+        assert_eq!((joined(&failure).as_str(), failure[0].at), ("error: no", 3));
+        assert_eq!(
+            joined(&end.screen_below(&failure)),
+            "\n\nIts terminal at the end:\ndrawn"
+        );
+        let none = EndText::new(&ended(json!({"returns": []})), "", 3);
+        assert!(none.failure().is_empty() && none.lines_below(&failure, 0).is_empty());
+    }
+}
