@@ -3,6 +3,9 @@
 
 use std::{borrow::Cow, iter};
 
+/// How much of a name that somebody gave is repeated where it is unknown, in characters.
+pub const LONGEST_NAME: usize = 200;
+
 /// A line of a text with its line break, and where it stands.
 #[derive(Debug, Clone, PartialEq, Eq)]
 pub struct Line<'a> {

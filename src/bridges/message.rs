@@ -54,6 +54,9 @@ pub struct AboutRequest<'a> {
     pub exclusive: bool,
     /// Whether it is worth a place in lists.
     pub listed: bool,
+    /// Whether Lua beside the computers asks for it. Bridges up to 1.0.0 don't tell.
+    #[serde(default, skip_serializing_if = "std::ops::Not::not")]
+    pub of_script: bool,
     /// For how long it is worth sending, in milliseconds. The frame tells that only to an agent of version 2.
     pub deadline_ms: u64,
     /// Whether a call waits for it.
@@ -454,6 +457,7 @@ mod tests {
             code: "print('hi')\n".into(),
             exclusive: true,
             listed: true,
+            of_script: false,
             deadline_ms: 20_000,
             attached: true,
         };

@@ -508,7 +508,7 @@ impl Service {
     ) {
         let turn = self.turns.entry(computer.key).or_default().clone();
         let guest = self.guest.clone();
-        let (exclusive, listed) = (about.exclusive, about.listed);
+        let (exclusive, listed, of_script) = (about.exclusive, about.listed, about.of_script);
         let code = about.code.clone().into_owned();
         let frame = frame.to_owned();
         let deadline = Instant::now() + Duration::from_millis(about.deadline_ms);
@@ -521,6 +521,7 @@ impl Service {
                     code: &code,
                     exclusive,
                     listed,
+                    of_script,
                 },
                 frame,
                 deadline,

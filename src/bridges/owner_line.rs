@@ -275,6 +275,7 @@ fn about(job: &Job, deadline: Instant) -> AboutRequest<'_> {
         code: job.code.as_str().into(),
         exclusive: job.exclusive,
         listed: job.listed,
+        of_script: job.of_script,
         deadline_ms: milliseconds(deadline.saturating_duration_since(Instant::now())),
         attached: job.is_attached(),
     }

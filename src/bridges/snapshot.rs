@@ -6,7 +6,7 @@ use base64::{Engine, engine::general_purpose::STANDARD as BASE64};
 use serde::{Deserialize, Serialize};
 
 use crate::{
-    computers::{ComputerKey, End, Job, Progress, Stage, reach::JobElsewhere},
+    computers::{About, ComputerKey, End, Job, Progress, Stage, reach::JobElsewhere},
     wire::names::RequestId,
 };
 
@@ -22,6 +22,9 @@ pub struct JobSnapshot {
     pub code: String,
     /// Whether it holds the turtle.
     pub exclusive: bool,
+    /// Whether Lua beside the computers asked for it. Bridges up to 1.0.0 don't tell.
+    #[serde(default, skip_serializing_if = "std::ops::Not::not")]
+    pub of_script: bool,
     /// When it was asked for.
     pub started: SystemTime,
     /// Where it stands.
@@ -63,6 +66,7 @@ impl JobSnapshot {
                 id: job.id.clone(),
                 code: job.code.clone(),
                 exclusive: job.exclusive,
+                of_script: job.of_script,
                 started: job.started,
                 stage: progress.stage,
                 printed: progress.printed(),
@@ -92,24 +96,23 @@ impl JobSnapshot {
         progress.stage = self.stage;
         progress.end = self.end.map(Arc::new);
         progress.ended = self.ended;
-        Job::restore(self.id, self.code, self.exclusive, self.started, progress)
+        let about = About::listed(&self.code, self.exclusive).of_script(self.of_script);
+        Job::restore(self.id, about, self.started, progress)
     }
 }
 
 #[cfg(test)]
 mod tests {
     use super::*;
-    use crate::{
-        computers::About,
-        wire::{
-            frame::{Answer, OutputPiece},
-            names::ComputerId,
-        },
+    use crate::wire::{
+        frame::{Answer, OutputPiece},
+        names::ComputerId,
     };
 
     #[test]
     fn a_job_is_told_whole_or_in_outline() {
-        let job = Job::new("b7-1".into(), About::listed("print('hi')", true));
+        let about = About::listed("print('hi')", true).of_script(true);
+        let job = Job::new("b7-1".into(), about);
         job.print(OutputPiece {
             id: "b7-1".into(),
             seq: 1,
@@ -132,7 +135,8 @@ mod tests {
                 .into_job()
         };
         let whole = through(&JobSnapshot::whole(key, &job, 2));
-        assert!(whole.adopted && whole.exclusive && whole.code == "print('hi')");
+        assert!(whole.adopted && whole.exclusive && whole.of_script);
+        assert_eq!(whole.code, "print('hi')");
         whole.look(|progress| {
             assert_eq!(progress.read(2, 100).text, "llo\n");
             assert_eq!(progress.printed(), 6);

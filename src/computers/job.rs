@@ -31,6 +31,8 @@ pub struct Job {
     pub exclusive: bool,
     /// Whether it is worth a place in lists: it runs code.
     pub listed: bool,
+    /// Whether Lua beside the computers asked for it, not a client itself.
+    pub of_script: bool,
     /// When it was asked for.
     pub started: SystemTime,
     /// Whether another bridge, or an earlier run of this one, asked for it. Its answer is not ours to acknowledge.
@@ -47,6 +49,8 @@ pub struct About<'a> {
     pub exclusive: bool,
     /// Whether it is worth a place in lists.
     pub listed: bool,
+    /// Whether Lua beside the computers asks for it.
+    pub of_script: bool,
 }
 
 impl<'a> About<'a> {
@@ -56,7 +60,13 @@ impl<'a> About<'a> {
             code,
             exclusive,
             listed: true,
+            of_script: false,
         }
+    }
+
+    /// The same, if Lua beside the computers asks for it.
+    pub fn of_script(self, of_script: bool) -> Self {
+        Self { of_script, ..self }
     }
 
     /// A request that is over in a moment, such as a ping.
@@ -65,6 +75,7 @@ impl<'a> About<'a> {
             code: "",
             exclusive: false,
             listed: false,
+            of_script: false,
         }
     }
 }
@@ -171,6 +182,7 @@ impl Job {
             code,
             exclusive,
             listed,
+            of_script,
         } = about;
         let progress = Progress {
             boot,
@@ -182,6 +194,7 @@ impl Job {
             code,
             exclusive,
             listed,
+            of_script,
             started,
             adopted,
             progress: watch::Sender::new(progress),
@@ -196,20 +209,13 @@ impl Job {
     /// A job of another bridge, as that bridge told of it.
     pub fn restore(
         id: RequestId,
-        code: String,
-        exclusive: bool,
+        about: About<'_>,
         started: SystemTime,
         progress: Progress,
     ) -> Arc<Self> {
-        Arc::new(Self {
-            id,
-            code,
-            exclusive,
-            listed: true,
-            started,
-            adopted: true,
-            progress: watch::Sender::new(progress),
-        })
+        let mut job = Self::at(id, about, None, started, true);
+        job.progress = watch::Sender::new(progress);
+        Arc::new(job)
     }
 
     /// Looks at the job now.

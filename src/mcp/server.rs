@@ -33,6 +33,7 @@ use super::{
     mends::mended,
 };
 use crate::{
+    base::excerpt::{LONGEST_NAME, shortened},
     computers::Fleet,
     tools::{
         self, Beside, Catalogue, Client, ClientCatalogue, Context, Found, Level, Notes, Others,
@@ -407,7 +408,7 @@ impl ServerHandler for Server {
             }
             Found::Nothing => {
                 noted.ends(Outcome::Unknown);
-                let message = format!("Unknown tool: {name}");
+                let message = format!("Unknown tool: {}", shortened(name, LONGEST_NAME));
                 return Err(ErrorData::invalid_params(message, None));
             }
         };

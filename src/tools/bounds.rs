@@ -59,6 +59,18 @@ pub fn within(
     lead + &excerpt(body, room, note)
 }
 
+/// How many of these lines fit into an answer beside `room_for_more` characters of other text.
+pub fn fitting<'a>(lines: impl IntoIterator<Item = &'a str>, room_for_more: usize) -> usize {
+    let mut room = MaxChars::default().0.saturating_sub(room_for_more);
+    let fit = |line: &&str| {
+        let length = line.chars().count() + 1;
+        let fits = length <= room;
+        room = room.saturating_sub(length);
+        fits
+    };
+    lines.into_iter().take_while(fit).count()
+}
+
 #[cfg(test)]
 mod tests {
     use super::*;
@@ -95,6 +107,16 @@ mod tests {
         assert_eq!(told.matches("are left out here").count(), 2, "{told}");
         let short = within(MaxChars(600), &lines("lead\n", 70), &lines("body", 0), &id);
         assert_eq!(short, "lead\nbody");
+    }
+
+    #[test]
+    fn lines_are_listed_while_there_is_room_for_them() {
+        let line = "é".repeat(99);
+        let lines = vec![line.as_str(); 1000];
+        assert_eq!(fitting(lines.clone(), 0), 400);
+        assert_eq!(fitting(lines.clone(), 1_000), 390);
+        assert_eq!(fitting(lines, 50_000), 0);
+        assert_eq!(fitting(["one", "two"], 0), 2);
     }
 
     #[test]

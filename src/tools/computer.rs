@@ -21,8 +21,8 @@ use super::{
 };
 use crate::{
     computers::{
-        About, AgentError, Answer, Ask, Boot, Cancelled, Computer, ComputerKey, End, ErrorKind,
-        Job, Method, RequestId, TooManyJobs, Waited,
+        AgentError, Answer, Ask, Boot, Cancelled, Computer, ComputerKey, End, ErrorKind, Job,
+        Method, RequestId, TooManyJobs, Waited,
     },
     wire::text::{TextMode, decode_value},
 };
@@ -155,7 +155,7 @@ impl Couriers {
             let request = Ask {
                 method: Method::RunHandler,
                 params: Some(&params),
-                about: About::listed(piece.name, piece.exclusive),
+                about: piece.about(),
             };
             let ran = run_request(context, computer, request, time, values_of).await;
             let kind = ran.refusal.as_ref();
@@ -323,7 +323,7 @@ async fn run_plain(
     let request = Ask {
         method: Method::ExecLua,
         params: Some(&params),
-        about: About::listed(piece.name, piece.exclusive),
+        about: piece.about(),
     };
     let read = |result: &Value| {
         let text = result.get("returns")?.get(0)?.get("value")?.as_str()?;

@@ -5,7 +5,7 @@ use std::fmt::Write as _;
 use mlua::{Lua, LuaOptions, StdLib, chunk::ChunkMode};
 use serde_json::Value;
 
-use crate::base::byte_text;
+use crate::{base::byte_text, computers::About};
 
 /// What goes with a handler to an agent that keeps none.
 const CHUNK: &str = include_str!("../../lua/handler-chunk.lua");
@@ -23,8 +23,16 @@ pub struct Piece<'a> {
     pub arguments: &'a [Value],
     /// Whether it holds the turtle.
     pub exclusive: bool,
-    /// Whether it may be called again, so that the agent is to keep it.
+    /// Whether it may be called again, so that the agent is to keep it. Else it is what a script asks for.
     pub is_kept: bool,
+}
+
+impl<'a> Piece<'a> {
+    /// What its job is about: in lists a handler is known by its name, and what a script asks for by its code.
+    pub fn about(&self) -> About<'a> {
+        let code = if self.is_kept { self.name } else { self.source };
+        About::listed(code, self.exclusive).of_script(!self.is_kept)
+    }
 }
 
 /// A piece of Lua as one chunk that returns a string. Its lines keep their numbers.

@@ -18,6 +18,7 @@ use super::{
     manifest::{Message, PromptSpec},
     tool::{Context, Others},
 };
+use crate::base::excerpt::{LONGEST_NAME, shortened};
 
 /// How long a handler has to write a prompt.
 const TIME: Duration = Duration::from_secs(20);
@@ -68,6 +69,7 @@ pub trait Prompt: Send + Sync {
 
 /// The error of a prompt that there is not.
 pub fn unknown(name: &str) -> ErrorData {
+    let name = shortened(name, LONGEST_NAME);
     ErrorData::invalid_params(format!("Unknown prompt: {name}"), None)
 }
 

@@ -18,6 +18,7 @@ use super::{
     manifest::{ResourceSpec, Shown, Text},
     tool::Context,
 };
+use crate::base::excerpt::{LONGEST_NAME, shortened};
 
 /// How long a handler has to make a resource.
 const TIME: Duration = Duration::from_secs(20);
@@ -56,6 +57,7 @@ pub trait Resource: Send + Sync {
 
 /// The error of a resource that there is not.
 pub fn unknown(uri: &str) -> ErrorData {
+    let uri = shortened(uri, LONGEST_NAME);
     ErrorData::resource_not_found(
         format!("Unknown resource: {uri}"),
         Some(json!({ "uri": uri })),

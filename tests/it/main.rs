@@ -30,6 +30,7 @@ mod instructions;
 mod jobs;
 mod leaving;
 mod link;
+mod lists;
 mod load;
 mod long_jobs;
 mod much_output;

@@ -267,6 +267,8 @@ pub fn of_a_list(text: &str) -> Vec<Listed<'_>> {
         })
     };
     text.lines()
+        // `[12 more of 32 jobs: …]`
+        .filter(|line| !line.starts_with('['))
         .map(|line| listed(line).unwrap_or_else(|| panic!("no line of list-jobs: {line}")))
         .collect()
 }
