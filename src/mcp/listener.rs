@@ -1,8 +1,11 @@
 //! The client that waits for a call: it is told how the call goes, if it asked to be.
 
 use std::{
-    sync::{Mutex, PoisonError},
-    time::Instant,
+    collections::VecDeque,
+    future::ready,
+    pin::pin,
+    sync::{Mutex, MutexGuard, PoisonError},
+    time::Duration,
 };
 
 use futures_util::{FutureExt, future::BoxFuture};
@@ -14,7 +17,31 @@ use rmcp::{
     service::{Peer, RequestContext},
 };
 
-use crate::tools::{Level, Listener, Step};
+use tokio::{
+    sync::Notify,
+    time::{Instant, sleep_until, timeout},
+};
+use tokio_util::sync::CancellationToken;
+
+use crate::{
+    base::excerpt::shortened,
+    tools::{Level, Listener, Step},
+};
+
+/// How often a client is told in a second how its call goes, at most: a client may show each.
+const IN_A_SECOND: usize = 10;
+
+/// How many of those come as soon as they are told; the others come at even intervals.
+const AT_ONCE: usize = 4;
+
+/// The interval.
+const TELL_EVERY: Duration = Duration::from_millis(100);
+
+/// How long a message is that it is told, in characters, at most.
+const LONGEST_MESSAGE: usize = 8_000;
+
+/// How long a client may take to read what it is told last; then its answer waits no longer.
+const LAST_WORDS: Duration = Duration::from_secs(1);
 
 /// A client that waits.
 pub struct Waiting {
@@ -23,8 +50,89 @@ pub struct Waiting {
     /// The least level of log messages that it wants; none: it wants none.
     level: Option<Level>,
     start: Instant,
+    state: Mutex<State>,
+    /// There is something to tell it.
+    news: Notify,
+    /// Its call has ended.
+    over: CancellationToken,
+}
+
+/// What it was told and is to be told.
+struct State {
     /// The progress it was told last, which never goes back.
-    told: Mutex<f64>,
+    told: f64,
+    /// What it is told now.
+    now: VecDeque<Step>,
+    /// What it is told next, as soon as that is not too often: the latest, whatever there was before.
+    next: Option<Step>,
+    /// When it was told something in the last second, or is at this moment.
+    times: VecDeque<Instant>,
+    /// Whether it is being told something at this moment.
+    is_telling: bool,
+}
+
+/// What there is to do.
+enum Turn {
+    Tell(Step),
+    /// Until then it is told nothing.
+    WaitUntil(Instant),
+    Nothing,
+}
+
+impl State {
+    fn new() -> Self {
+        Self {
+            told: f64::NEG_INFINITY,
+            now: VecDeque::new(),
+            next: None,
+            times: VecDeque::new(),
+            is_telling: false,
+        }
+    }
+
+    /// When it may be told something more.
+    fn not_before(&mut self, now: Instant) -> Instant {
+        let second = Duration::from_secs(1);
+        self.times.retain(|time| now.duration_since(*time) < second);
+        let spaced = match self.times.back() {
+            Some(last) if self.times.len() >= AT_ONCE => *last + TELL_EVERY,
+            _ => now,
+        };
+        match self.times.front() {
+            Some(first) if self.times.len() >= IN_A_SECOND => spaced.max(*first + second),
+            _ => spaced,
+        }
+    }
+
+    fn add(&mut self, step: Step, now: Instant) {
+        if self.next.is_none() && self.not_before(now) <= now {
+            self.times.push_back(now);
+            self.now.push_back(step);
+        } else {
+            self.next = Some(step);
+        }
+    }
+
+    /// What is to be done; `is_over`: the last is told at once.
+    fn turn(&mut self, now: Instant, is_over: bool) -> Turn {
+        self.is_telling = false;
+        if let Some(step) = self.now.pop_front() {
+            self.is_telling = true;
+            return Turn::Tell(step);
+        }
+        let not_before = self.not_before(now);
+        if self.next.is_some() && not_before > now && !is_over {
+            return Turn::WaitUntil(not_before);
+        }
+        match self.next.take() {
+            Some(step) => {
+                self.times.push_back(now);
+                self.is_telling = true;
+                Turn::Tell(step)
+            }
+            None => Turn::Nothing,
+        }
+    }
 }
 
 impl Waiting {
@@ -35,13 +143,75 @@ impl Waiting {
             token: context.meta.get_progress_token(),
             level,
             start: Instant::now(),
-            told: Mutex::new(f64::NEG_INFINITY),
+            state: Mutex::new(State::new()),
+            news: Notify::new(),
+            over: CancellationToken::new(),
         }
+    }
+
+    /// Runs its call, and tells it meanwhile how that goes. What there is to tell last is on its way before this returns,
+    /// unless the client does not read.
+    pub async fn during<T>(&self, call: impl Future<Output = T>) -> T {
+        if self.token.is_none() {
+            return call.await;
+        }
+        let (mut call, mut telling) = (pin!(call), pin!(self.telling()));
+        let result = tokio::select! {
+            result = &mut call => result,
+            // It ends only after the call.
+            () = &mut telling => return call.await,
+        };
+        self.over.cancel();
+        if timeout(LAST_WORDS, telling).await.is_err() {
+            tracing::debug!("a client does not read how its call went");
+        }
+        result
+    }
+
+    /// Tells it whatever there is to tell, not too often, until its call is over and all is told.
+    async fn telling(&self) {
+        loop {
+            let is_over = self.over.is_cancelled();
+            let turn = self.lock().turn(Instant::now(), is_over);
+            match turn {
+                Turn::Tell(step) => self.send(step).await,
+                Turn::WaitUntil(time) => tokio::select! {
+                    () = sleep_until(time) => {}
+                    () = self.over.cancelled() => {}
+                },
+                Turn::Nothing if is_over => return,
+                Turn::Nothing => tokio::select! {
+                    () = self.news.notified() => {}
+                    () = self.over.cancelled() => {}
+                },
+            }
+        }
+    }
+
+    async fn send(&self, step: Step) {
+        let Some(token) = self.token.clone() else {
+            return;
+        };
+        let mut progress = ProgressNotificationParam::new(token, self.next(&step));
+        if !step.message.is_empty() {
+            progress = progress.with_message(shortened(&step.message, LONGEST_MESSAGE));
+        }
+        if let Some(total) = step.total.filter(|total| total.is_finite()) {
+            progress = progress.with_total(total);
+        }
+        if let Err(error) = self.peer.notify_progress(progress).await {
+            tracing::debug!(%error, "a client can't be told of progress");
+        }
+    }
+
+    fn lock(&self) -> MutexGuard<'_, State> {
+        // Nothing that holds the lock can panic.
+        self.state.lock().unwrap_or_else(PoisonError::into_inner)
     }
 
     /// The next progress: what the call counts, or the seconds since it began; more than the last in any case.
     fn next(&self, step: &Step) -> f64 {
-        let mut told = self.told.lock().unwrap_or_else(PoisonError::into_inner);
+        let told = &mut self.lock().told;
         let next = step.done.filter(|done| done.is_finite());
         let next = next.unwrap_or_else(|| self.start.elapsed().as_secs_f64());
         *told = if next > *told { next } else { *told + 0.001 };
@@ -54,23 +224,17 @@ impl Listener for Waiting {
         self.token.is_some()
     }
 
+    fn is_behind(&self) -> bool {
+        let state = self.lock();
+        state.next.is_some() || !state.now.is_empty() || state.is_telling
+    }
+
     fn tell(&self, step: Step) -> BoxFuture<'_, ()> {
-        async move {
-            let Some(token) = self.token.clone() else {
-                return;
-            };
-            let mut progress = ProgressNotificationParam::new(token, self.next(&step));
-            if !step.message.is_empty() {
-                progress = progress.with_message(step.message);
-            }
-            if let Some(total) = step.total.filter(|total| total.is_finite()) {
-                progress = progress.with_total(total);
-            }
-            if let Err(error) = self.peer.notify_progress(progress).await {
-                tracing::debug!(%error, "a client can't be told of progress");
-            }
+        if self.listens() {
+            self.lock().add(step, Instant::now());
+            self.news.notify_one();
         }
-        .boxed()
+        ready(()).boxed()
     }
 
     fn log(&self, level: Level, logger: &str, text: String) -> BoxFuture<'_, ()> {
@@ -111,5 +275,47 @@ pub fn level_from(level: LoggingLevel) -> Level {
         LoggingLevel::Info => Level::Info,
         LoggingLevel::Notice | LoggingLevel::Warning => Level::Warning,
         _ => Level::Error,
+    }
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    fn step(number: usize) -> Step {
+        Step {
+            message: number.to_string(),
+            ..Step::default()
+        }
+    }
+
+    #[test]
+    fn a_few_are_told_at_once_and_of_many_ten_in_any_second_the_latest() {
+        let (mut state, start) = (State::new(), Instant::now());
+        let (mut told, mut number) = (Vec::new(), 0);
+        for millisecond in 0..3_000 {
+            let now = start + Duration::from_millis(millisecond);
+            for _ in 0..20 {
+                number += 1;
+                state.add(step(number), now);
+            }
+            while let Turn::Tell(step) = state.turn(now, false) {
+                told.push((millisecond, step.message.parse::<usize>().unwrap()));
+            }
+        }
+        let first: Vec<_> = told[..AT_ONCE].iter().map(|(_, number)| *number).collect();
+        assert_eq!(first, [1, 2, 3, 4]);
+        assert!((25..=31).contains(&told.len()), "{told:?}");
+        for (from, _) in &told {
+            let in_a_second = told
+                .iter()
+                .filter(|(at, _)| (*from..from + 1_000).contains(at));
+            assert!(in_a_second.count() <= IN_A_SECOND, "{told:?}");
+        }
+        assert!(told.is_sorted_by_key(|(_, number)| *number));
+        assert!(matches!(
+            state.turn(start + Duration::from_secs(3), true),
+            Turn::Tell(last) if last.message == number.to_string()
+        ));
     }
 }

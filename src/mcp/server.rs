@@ -419,7 +419,7 @@ impl ServerHandler for Server {
             arguments,
         );
         let span = tracing::debug_span!("call", client = name_of_client(&context), tool = %name);
-        let result = guarded(name, call, &noted.call, &context)
+        let result = guarded(name, listener.during(call), &noted.call, &context)
             .instrument(span)
             .await?;
         let (result, outcome) = match result {
@@ -466,7 +466,7 @@ impl ServerHandler for Server {
         let notes = Notes::default();
         let at_hand = self.at_hand(&catalogue, &listener, &notes, &noted.call);
         let call = prompt.get(at_hand, request.arguments);
-        let got = guarded(name, call, &noted.call, &context).await?;
+        let got = guarded(name, listener.during(call), &noted.call, &context).await?;
         noted.ends(outcome_of(&got));
         small_enough(name, got??).map(Into::into)
     }
@@ -518,7 +518,7 @@ impl ServerHandler for Server {
             self.at_hand(&catalogue, &listener, &notes, &noted.call),
             uri,
         );
-        let read = guarded(uri, call, &noted.call, &context).await?;
+        let read = guarded(uri, listener.during(call), &noted.call, &context).await?;
         noted.ends(outcome_of(&read));
         small_enough(uri, read??).map(Into::into)
     }

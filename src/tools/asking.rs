@@ -26,7 +26,7 @@ const TELL_WITHIN: Duration = Duration::from_secs(8);
 pub const STOP_TIME: Duration = Duration::from_millis(800);
 
 /// How much output a client is told at once, in bytes.
-const TOLD_AT_ONCE: usize = 16 * 1024;
+const TOLD_AT_ONCE: usize = 4 * 1024;
 
 /// Asks a computer, and waits for the job's end for `time` at most. Dropping the future cancels the job.
 ///
@@ -66,22 +66,26 @@ async fn telling(
     presence.mark_changed();
     let start = Instant::now();
     let (mut cursor, mut last, mut next) = (0, start, start + TELL_EVERY);
+    let mut is_away = None;
     loop {
-        let away = tokio::select! {
+        tokio::select! {
             waited = &mut run => return waited,
-            Ok(()) = presence.changed() => match away(computer, &presence.borrow_and_update()) {
-                Some(away) => Some(away),
-                None => continue,
-            },
-            () = sleep_until(next) => {
-                next += TELL_EVERY;
-                None
+            Ok(()) = presence.changed() => {
+                is_away = away(computer, &presence.borrow_and_update());
+                if is_away.is_none() {
+                    continue;
+                }
             }
-        };
+            () = sleep_until(next) => next += TELL_EVERY,
+        }
+        // Nothing of the output is to be told in the place of what was printed before it.
+        if listener.is_behind() {
+            continue;
+        }
         let page = job.look(|progress| progress.read(cursor, TOLD_AT_ONCE));
         cursor = page.next;
         let now = Instant::now();
-        let message = if let Some(away) = away {
+        let message = if let Some(away) = is_away.take() {
             format!("{}{away}", page.text)
         } else if !page.text.is_empty() {
             page.text

@@ -34,7 +34,12 @@ pub trait Listener: Send + Sync {
     /// Whether it wants to be told.
     fn listens(&self) -> bool;
 
-    /// Tells it how far its call has come, once what it was told before is on its way.
+    /// Whether something that it was told is not on its way yet: what is told now takes its place.
+    fn is_behind(&self) -> bool {
+        false
+    }
+
+    /// Tells it how far its call has come. It is not told everything if that is too often: the latest counts, and the last.
     fn tell(&self, step: Step) -> BoxFuture<'_, ()>;
 
     /// Hands it a line of the call's log, if it wants such lines.

@@ -49,6 +49,7 @@ mod scripts;
 mod simulator;
 mod stdio;
 mod taken;
+mod telling;
 #[cfg(unix)]
 mod terminal_view;
 mod tool_list;
