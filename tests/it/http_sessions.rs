@@ -83,7 +83,7 @@ async fn an_answer_over_what_clients_take_is_a_clear_error() {
     let _computer = bridge.computer(12).await;
     let code = "return ('x'):rep(10 * 1024 * 1024)";
     for mut client in [bridge.client("2025-11-25").await, bridge.stateless()] {
-        let arguments = json!({"computerId": 12, "code": code});
+        let arguments = json!({"computerId": 12, "code": code, "maxChars": 8_000_000});
         let answer = client.call("exec-lua", arguments).await;
         assert!(
             answer.is_error && answer.text.starts_with("too-large error"),

@@ -611,7 +611,9 @@ async fn offenders_are_dropped_with_a_code_that_says_why() {
 async fn a_message_of_exactly_the_limit_is_taken() {
     let mut bridge = Bridge::initialized().await;
     let mut computer = Computer::link(bridge.link_port().await, 1, None).await;
-    let call = bridge.start_call("exec-lua", json!({"code": "1"})).await;
+    let call = bridge
+        .start_call("exec-lua", json!({"code": "1", "maxChars": 200_000}))
+        .await;
     let request = computer.frame().await;
     let empty = json!({"type": "response", "id": request["id"], "ok": true, "result": {"returns": [], "output": ""}}).to_string();
     let full = empty.replace(

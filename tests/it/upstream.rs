@@ -328,10 +328,16 @@ async fn progress_comes_in_order_before_the_answer_and_under_the_clients_token()
         .filter(|message| message["method"] == "notifications/progress")
         .map(|message| message["params"].clone())
         .collect();
-    let expected: Vec<_> = (0..40)
+    let all: Vec<_> = (0..40)
         .map(|step| json!({"progressToken": "mine", "progress": step as f64, "total": 40.0, "message": format!("step {step}")}))
         .collect();
-    assert_eq!(steps, expected);
+    // A client is told ten times a second at most, and of the last in any case.
+    let mut later = all.iter();
+    let in_order = steps.iter().all(|step| later.any(|one| one == step));
+    assert!(
+        in_order && steps.first() == all.first() && steps.last() == all.last(),
+        "{steps:?}"
+    );
 
     // Who does not ask for it hears nothing.
     let before = bridge.printed().len();
