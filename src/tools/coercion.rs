@@ -45,6 +45,11 @@ pub fn as_object(value: &Value) -> Option<JsonObject> {
 pub fn nearest<'a>(name: &str, names: impl Iterator<Item = &'a str>) -> Option<&'a str> {
     /// Of 1, which is the same: below it the two have little in common.
     const LEAST: f64 = 0.75;
+    /// Longer than any name, in bytes: comparing takes as many steps as both are long, one times the other.
+    const LONGEST: usize = 1_000;
+    if name.len() > LONGEST {
+        return None;
+    }
     let name = letters(name);
     let near = |other: &&str| {
         let other = letters(other);
@@ -56,6 +61,7 @@ pub fn nearest<'a>(name: &str, names: impl Iterator<Item = &'a str>) -> Option<&
         }
     };
     names
+        .filter(|other| other.len() <= LONGEST)
         .map(|other| (near(&other), other))
         .filter(|(nearness, _)| *nearness >= LEAST)
         .max_by(|(one, _), (other, _)| one.total_cmp(other))

@@ -141,7 +141,7 @@ async fn a_link_cut_at_any_step_neither_repeats_nor_loses_a_request() {
             .await;
         in_time(moment, start.elapsed(), Duration::from_secs(10) + GRACE).await;
         assert!(!answer.is_error, "{moment}: {}", answer.text);
-        assert_eq!(answer.text, "begun\ndone\n\"m\"", "{moment}");
+        assert_eq!(answer.text, "begun\ndone\n=> \"m\"", "{moment}");
         assert_eq!(marks(&computer).get("m"), Some(&1), "{moment}");
     }
     bridge.leave().await;
@@ -173,7 +173,7 @@ async fn every_first_frame_to_the_computer_may_be_lost() {
                 )
                 .await;
             assert!(!answer.is_error, "{kind}: {}", answer.text);
-            assert_eq!(answer.text, format!("begun\ndone\n\"{mark}\""), "{kind}");
+            assert_eq!(answer.text, format!("begun\ndone\n=> \"{mark}\""), "{kind}");
         }
         assert_eq!(
             marks(&computer),
@@ -232,7 +232,7 @@ async fn five_hundred_seeded_runs_with_lost_frames_and_cut_links_run_at_most_onc
             let deadline = Duration::from_millis(TIMEOUT_MS);
             in_time("an answer", start.elapsed(), deadline + GRACE).await;
             answered += 1;
-            if !answer.is_error && answer.text == format!("begun\ndone\n\"r{run}\"") {
+            if !answer.is_error && answer.text == format!("begun\ndone\n=> \"r{run}\"") {
                 well += 1;
                 assert_eq!(
                     marks(&computers[id as usize]).get(&format!("r{run}")),
