@@ -1,5 +1,7 @@
 //! Whether arguments fit a tool's schema: if not, which one, what was expected, and what came.
 
+use std::borrow::Cow;
+
 use jsonschema::{
     Draft, JsonType, ValidationError, Validator as Compiled,
     error::{TypeKind, ValidationErrorKind},
@@ -9,6 +11,7 @@ use serde_json::Value;
 use thiserror::Error;
 
 use super::arguments::{names, no_such, shown};
+use crate::base::excerpt::shortened;
 
 /// How many problems are told at once.
 const MOST: usize = 5;
@@ -192,13 +195,11 @@ fn type_name(kind: JsonType) -> &'static str {
     }
 }
 
-fn cut(text: &str) -> String {
-    const MOST: usize = 300;
-    let text = text.trim_end_matches('.');
-    if text.chars().count() <= MOST {
-        return text.to_owned();
-    }
-    text.chars().take(MOST).chain(['…']).collect()
+/// A reason, of which a client's own words may be part, to stand before a full stop.
+fn cut(reason: &str) -> Cow<'_, str> {
+    /// With the mark that there is more.
+    const MOST: usize = 301;
+    shortened(reason.trim_end_matches('.'), MOST)
 }
 
 #[cfg(test)]

@@ -5,7 +5,7 @@ use std::{
     time::{Duration, Instant},
 };
 
-use crate::common::{PATIENCE, bridge::Bridge, is, port::Port, soon, until};
+use crate::common::{PATIENCE, bridge::Bridge, is, port::Port, screen::shows, soon, until};
 use futures_util::{SinkExt, StreamExt};
 use mcp_bridge::{
     link::agent,
@@ -32,27 +32,6 @@ fn start(options: ComputerOptions, program: &str) -> Computer {
 /// A computer whose agent links to this port.
 fn linking(options: ComputerOptions, port: SocketAddr) -> Computer {
     start(options, &format!("mcp-computer ws://{port}"))
-}
-
-/// All text on the screen without its blanks: a line that did not fit was broken at one.
-fn screen(computer: &Computer) -> String {
-    without_blanks(&computer.screen().join(""))
-}
-
-fn without_blanks(text: &str) -> String {
-    text.split_whitespace().collect()
-}
-
-async fn shows(computer: &Computer, text: &str) {
-    let wanted = without_blanks(text);
-    let shown = computer
-        .until(PATIENCE, |computer| screen(computer).contains(&wanted))
-        .await;
-    assert!(
-        shown,
-        "no `{text}` on the screen:\n{}",
-        computer.screen().join("\n")
-    );
 }
 
 async fn ended(computer: &Computer) -> bool {

@@ -1,25 +1,13 @@
 //! Answers of our own tools are bounded: head and tail are shown, and the calls that an answer names show all the rest.
 
-use crate::common::bridge::{Bridge, ToolAnswer, WHOLE};
-use mcp_bridge::{
-    link::agent,
-    simulator::{Computer, ComputerOptions},
+use crate::common::{
+    bridge::{Bridge, ToolAnswer, WHOLE},
+    linked::pair,
 };
 use serde_json::{Value, json};
-use tokio::runtime::Handle;
 
 /// How long an answer is at most, unless the call says otherwise.
 const MOST: usize = 40_000;
-
-/// A bridge, and a computer that is linked to it.
-async fn pair() -> (Bridge, Computer) {
-    let mut bridge = Bridge::initialized().await;
-    let program = format!("mcp-computer ws://{}", bridge.link_port().await);
-    let options = ComputerOptions::new(1).with_file("mcp-computer.lua", agent::program());
-    let computer = Computer::start(options, &program, &Handle::current()).unwrap();
-    bridge.linked(1).await;
-    (bridge, computer)
-}
 
 fn length(text: &str) -> usize {
     text.chars().count()

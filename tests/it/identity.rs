@@ -16,6 +16,7 @@ use crate::{
         computer::{Computer as RawComputer, Event, version_1_agent},
         is,
         pace::in_time,
+        screen::shows,
         soon, until,
     },
 };
@@ -108,21 +109,6 @@ fn options(id: u64, program: impl Into<Vec<u8>>, port: SocketAddr) -> ComputerOp
 
 fn start(options: ComputerOptions) -> Computer {
     Computer::start(options, "", &Handle::current()).unwrap()
-}
-
-async fn shows(computer: &Computer, text: &str) {
-    let plain = |text: &str| text.split_whitespace().collect::<String>();
-    let wanted = plain(text);
-    let shown = computer
-        .until(PATIENCE, |computer| {
-            plain(&computer.screen().join("")).contains(&wanted)
-        })
-        .await;
-    assert!(
-        shown,
-        "no `{text}` on the screen:\n{}",
-        computer.screen().join("\n")
-    );
 }
 
 #[tokio::test]

@@ -4,25 +4,12 @@
 use crate::common::{
     bridge::{Bridge, ToolAnswer},
     computer::Computer as RawComputer,
-};
-use mcp_bridge::{
-    link::agent,
-    simulator::{Computer, ComputerOptions},
+    linked::pair,
 };
 use serde_json::{Value, json};
-use tokio::runtime::Handle;
 
 /// How long an answer is at most.
 const MOST: usize = 40_000;
-
-async fn pair() -> (Bridge, Computer) {
-    let mut bridge = Bridge::initialized().await;
-    let program = format!("mcp-computer ws://{}", bridge.link_port().await);
-    let options = ComputerOptions::new(1).with_file("mcp-computer.lua", agent::program());
-    let computer = Computer::start(options, &program, &Handle::current()).unwrap();
-    bridge.linked(1).await;
-    (bridge, computer)
-}
 
 /// The call of a tool that the last line of a text names: its arguments.
 fn call_named(text: &str, tool: &str) -> Value {

@@ -11,7 +11,7 @@ use serde_json::{Value, json};
 use tokio::{net::TcpListener, runtime::Handle};
 use tokio_tungstenite::{accept_async, tungstenite::Message};
 
-use crate::common::{PATIENCE, bridge::Bridge, is, soon, until};
+use crate::common::{PATIENCE, bridge::Bridge, is, screen, soon, until};
 
 /// The agent of 1.0.0, which does not say that it runs.
 const RELEASED: &str = include_str!("released/mcp-computer-1.0.0.lua");
@@ -28,30 +28,13 @@ fn start(options: ComputerOptions, program: &str) -> Computer {
     Computer::start(options, program, &Handle::current()).unwrap()
 }
 
-/// What is on the screen, as it was before lines were broken at blanks.
-fn screen(computer: &Computer) -> String {
-    let lines = computer.screen();
-    let words: Vec<_> = lines
-        .iter()
-        .flat_map(|line| line.split_whitespace())
-        .collect();
-    words.join(" ")
-}
-
-async fn shows(computer: &Computer, text: &str) {
-    let shown = computer
-        .until(PATIENCE, |computer| screen(computer).contains(text))
-        .await;
-    assert!(shown, "no `{text}` on the screen: {}", screen(computer));
-}
-
 async fn has_ended(computer: &Computer) {
     let over = computer
         .until(PATIENCE, |computer| {
             matches!(computer.program(), ProgramState::Ended { .. })
         })
         .await;
-    assert!(over, "the program goes on: {}", screen(computer));
+    assert!(over, "the program goes on: {}", screen::words(computer));
 }
 
 #[tokio::test]
@@ -65,9 +48,9 @@ async fn one_by_hand_says_that_one_runs_in_a_tab_in_every_version_of_the_game() 
             &format!("mcp-computer ws://{port}"),
         );
         has_ended(&computer).await;
-        shows(&computer, SAID).await;
-        shows(&computer, "in tab 2").await;
-        shows(&computer, "Ctrl+T").await;
+        screen::says(&computer, SAID).await;
+        screen::says(&computer, "in tab 2").await;
+        screen::says(&computer, "Ctrl+T").await;
         bridge.linked(1).await;
         assert_eq!(bridge.lua(1, "1+1").await, "=> 2");
         bridge.leave().await;
@@ -98,9 +81,9 @@ async fn of_two_that_start_together_exactly_one_stays() {
         let mut basic = options(version).with_file("both.lua", both);
         basic.advanced = false;
         let computer = start(basic, "both");
-        shows(&computer, SAID).await;
-        shows(&computer, "linked as 1").await;
-        assert_eq!(screen(&computer).matches(SAID).count(), 1);
+        screen::says(&computer, SAID).await;
+        screen::says(&computer, "linked as 1").await;
+        assert_eq!(screen::words(&computer).matches(SAID).count(), 1);
         assert_eq!(bridge.lua(1, "1+1").await, "=> 2");
         bridge.leave().await;
     }
@@ -127,8 +110,8 @@ async fn one_that_has_ended_is_not_taken_for_one_that_runs_however_it_ended() {
     );
     let computer = start(options("1.113").with_file("thrice.lua", program), "thrice");
     for times in 1..=3 {
-        shows(&computer, &format!("Start {times} mcp-computer v")).await;
-        shows(&computer, "Trying again").await;
+        screen::says(&computer, &format!("Start {times} mcp-computer v")).await;
+        screen::says(&computer, "Trying again").await;
         if times == 2 {
             computer.terminate();
         }
@@ -178,9 +161,11 @@ async fn an_older_one_that_can_not_say_so_is_noticed_by_what_its_bridge_tells_it
         );
         // It waits for 20 s: an older one that was left with its socket open would be told no more by then.
         let noticed = computer
-            .until(3 * PATIENCE, |computer| screen(computer).contains(SAID))
+            .until(3 * PATIENCE, |computer| {
+                screen::words(computer).contains(SAID)
+            })
             .await;
-        assert!(noticed, "{version}: {}", screen(&computer));
+        assert!(noticed, "{version}: {}", screen::words(&computer));
         has_ended(&computer).await;
     };
     tokio::join!(notices("1.89"), notices("1.113"));

@@ -8,7 +8,7 @@ use mcp_bridge::{
 use serde_json::json;
 use tokio::runtime::Handle;
 
-use crate::common::{PATIENCE, bridge::Bridge, is, until};
+use crate::common::{bridge::Bridge, is, screen, until};
 
 /// The agent as it would be in an older version.
 fn older() -> String {
@@ -52,22 +52,6 @@ fn installed(computer: &Computer) -> String {
     String::from_utf8(computer.read_file("mcp-computer.lua").unwrap_or_default()).unwrap()
 }
 
-fn screen(computer: &Computer) -> String {
-    let lines = computer.screen();
-    let words: Vec<_> = lines
-        .iter()
-        .flat_map(|line| line.split_whitespace())
-        .collect();
-    words.join(" ")
-}
-
-async fn shows(computer: &Computer, text: &str) {
-    let shown = computer
-        .until(PATIENCE, |computer| screen(computer).contains(text))
-        .await;
-    assert!(shown, "no `{text}` on the screen: {}", screen(computer));
-}
-
 /// Gives the agent a new version as the installer does, from a file. Returns its objection.
 async fn ask(bridge: &mut Bridge, source: &str) -> String {
     let code = format!(
@@ -103,7 +87,7 @@ async fn the_installer_updates_the_agent_that_runs_with_any_room_in_every_versio
         // It is written when the bridge has welcomed it, a moment after the bridge knows of it.
         let new = agent::program_for(Some(&port.to_string()));
         until("the new version is on the disk", async || {
-            is(installed(&computer) == new, screen(&computer))
+            is(installed(&computer) == new, screen::words(&computer))
         })
         .await;
         assert_eq!(
@@ -131,7 +115,7 @@ async fn a_version_that_does_not_link_is_gone_after_thirty_seconds_and_the_old_o
         ("sleep(0.1)", "it ended at once"),
     ] {
         assert_eq!(ask(&mut bridge, source).await, "=> nil", "{source}");
-        shows(&computer, &format!("The new version is not taken: {why}")).await;
+        screen::says(&computer, &format!("The new version is not taken: {why}")).await;
         is_linked(&mut bridge, "1.0.9").await;
         assert_eq!(bridge.lua(1, "term.clear() return 1+1").await, "=> 2");
         assert_eq!(installed(&computer), older());
@@ -165,7 +149,7 @@ async fn when_the_disk_is_full_in_the_midst_of_writing_the_old_one_is_written_ba
     // Longer than the old one: it would fit no more.
     let source = format!("{filling}{}\n--{}", agent::program(), " ".repeat(5_000));
     assert_eq!(ask(&mut bridge, &source).await, "=> nil");
-    shows(
+    screen::says(
         &computer,
         "/mcp-computer.lua can't be written: Out of space",
     )
@@ -181,7 +165,7 @@ async fn a_computer_that_is_turned_off_in_the_midst_of_an_update_starts_the_old_
     let computer = linked(&mut bridge, 150_000, "1.113").await;
     let source = "print('trying') while true do os.pullEvent() end";
     assert_eq!(ask(&mut bridge, source).await, "=> nil");
-    shows(&computer, "trying").await;
+    screen::says(&computer, "trying").await;
     computer.reboot();
     is_linked(&mut bridge, "1.0.9").await;
     bridge.leave().await;
@@ -193,7 +177,7 @@ async fn a_file_that_is_not_whole_is_fetched_again_at_the_start() {
     let port = bridge.link_port().await;
     let install = format!("wget run http://{port}/install.lua --startup");
     let computer = Computer::start(ComputerOptions::new(1), &install, &Handle::current()).unwrap();
-    shows(&computer, "It starts with this computer").await;
+    screen::says(&computer, "It starts with this computer").await;
     let whole = installed(&computer);
     let startup = computer.read_file("startup/mcp-computer.lua").unwrap();
     // The second is cut off where a line ends, so that it is Lua.

@@ -2,11 +2,13 @@
 
 pub mod bridge;
 pub mod computer;
+pub mod linked;
 pub mod pace;
 pub mod port;
 pub mod proxy;
 pub mod recorded;
 pub mod registries;
+pub mod screen;
 pub mod served;
 pub mod servers;
 pub mod tools;
