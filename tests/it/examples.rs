@@ -32,7 +32,7 @@ fn start_by(name: &str) -> Start {
     let strings = |value: &Value| -> Vec<String> {
         serde_json::from_value(value.clone()).unwrap_or_default()
     };
-    let (entry, command, variables) = if name == "opencode.json" {
+    let (entry, command, variables) = if name == "clients/opencode.json" {
         let entry = &config["mcp"]["computercraft"];
         assert_eq!(entry["type"], "local");
         (entry, strings(&entry["command"]), "environment")
@@ -51,10 +51,10 @@ fn start_by(name: &str) -> Start {
 }
 
 const CLIENTS: [&str; 4] = [
-    "claude-code.mcp.json",
-    "claude-desktop.json",
-    "claude-desktop-wsl.json",
-    "opencode.json",
+    "clients/claude-code.mcp.json",
+    "clients/claude-desktop.json",
+    "clients/claude-desktop-wsl.json",
+    "clients/opencode.json",
 ];
 
 #[tokio::test]
@@ -132,7 +132,7 @@ fn what_client_configurations_set_is_a_setting_and_its_default() {
 /// What a service manager does with each of its files: the command with its arguments, and the environment.
 #[cfg(unix)]
 fn services() -> [(&'static str, Vec<String>, BTreeMap<String, String>); 2] {
-    let unit = example("mcp-bridge.service");
+    let unit = example("service/mcp-bridge.service");
     let command = unit
         .lines()
         .find_map(|line| line.strip_prefix("ExecStart="));
@@ -146,12 +146,12 @@ fn services() -> [(&'static str, Vec<String>, BTreeMap<String, String>); 2] {
         (name.to_owned(), value.to_owned())
     });
 
-    let plist = property_list("mcp-bridge.plist");
+    let plist = property_list("service/mcp-bridge.plist");
     let arguments = serde_json::from_value(plist["ProgramArguments"].clone()).unwrap();
     let environment = serde_json::from_value(plist["EnvironmentVariables"].clone()).unwrap();
     [
-        ("mcp-bridge.service", command, variables.collect()),
-        ("mcp-bridge.plist", arguments, environment),
+        ("service/mcp-bridge.service", command, variables.collect()),
+        ("service/mcp-bridge.plist", arguments, environment),
     ]
 }
 
@@ -211,7 +211,7 @@ async fn the_command_of_every_service_starts_a_bridge_that_serves_over_http() {
 #[test]
 #[cfg(unix)]
 fn launchd_starts_its_service_at_login_and_again_when_it_fails() {
-    let plist = property_list("mcp-bridge.plist");
+    let plist = property_list("service/mcp-bridge.plist");
     assert_eq!(plist["Label"], "mcp-bridge");
     assert_eq!(plist["RunAtLoad"], true);
     assert_eq!(plist["KeepAlive"]["SuccessfulExit"], false);
@@ -220,7 +220,7 @@ fn launchd_starts_its_service_at_login_and_again_when_it_fails() {
 #[test]
 #[cfg(target_os = "linux")]
 fn systemd_finds_nothing_wrong_with_its_unit() {
-    let unit = example("mcp-bridge.service");
+    let unit = example("service/mcp-bridge.service");
     for section in ["[Unit]", "[Service]", "[Install]"] {
         assert_eq!(unit.matches(section).count(), 1, "{section}");
     }
@@ -250,7 +250,7 @@ fn systemd_finds_nothing_wrong_with_its_unit() {
 
 #[test]
 fn the_address_in_opencodes_configuration_is_the_default_one() {
-    let config: Value = serde_json::from_str(&example("opencode-remote.json")).unwrap();
+    let config: Value = serde_json::from_str(&example("clients/opencode-remote.json")).unwrap();
     let entry = &config["mcp"]["computercraft"];
     assert_eq!(entry["type"], "remote");
     let (_, mcp_port) = default_ports();
@@ -274,14 +274,14 @@ fn default_ports() -> (u16, u16) {
 
 #[test]
 fn the_configuration_file_shows_the_defaults() {
-    let shown = config_of(&example("config.toml"));
+    let shown = config_of(&example("settings/config.toml"));
     assert_eq!(format!("{shown:?}"), format!("{:?}", config_of("")));
 }
 
 #[test]
 fn the_configuration_file_has_every_setting() {
     // Settings without a default have a `#` before their example.
-    let text = example("config.toml")
+    let text = example("settings/config.toml")
         .replace("\n#link", "\nlink")
         .replace("\n#tool", "\ntool")
         .replace("\n#mcp", "\nmcp");
@@ -315,7 +315,7 @@ fn the_configuration_file_has_every_setting() {
 
 #[test]
 fn the_rule_for_the_game_permits_the_link_port_before_private_addresses_are_denied() {
-    let config: toml::Table = toml::from_str(&example("computercraft-server.toml")).unwrap();
+    let config: toml::Table = toml::from_str(&example("game/computercraft-server.toml")).unwrap();
     let rules = config["http"]["rules"].as_array().unwrap();
     assert_eq!(rules.len(), 2);
     assert_eq!(rules[0]["host"].as_str(), Some("127.0.0.0/8"));
@@ -343,7 +343,7 @@ fn the_rule_for_the_game_is_the_one_the_agent_shows() {
         )
         .eval()
         .unwrap();
-    let text = example("computercraft-server.toml");
+    let text = example("game/computercraft-server.toml");
     let rule = text
         .lines()
         .filter(|line| !line.starts_with('#'))
@@ -379,15 +379,9 @@ async fn every_chunk_runs_on_computers_and_turtles_of_every_version() {
     let mut names: Vec<_> =
         fs::read_dir(Path::new(env!("CARGO_MANIFEST_DIR")).join("examples/lua"))
             .unwrap()
-            .map(|entry| {
-                entry
-                    .unwrap()
-                    .path()
-                    .file_stem()
-                    .unwrap()
-                    .to_str()
-                    .unwrap()
-                    .to_owned()
+            .filter_map(|entry| {
+                let name = entry.unwrap().file_name();
+                Some(name.to_str().unwrap().strip_suffix(".lua")?.to_owned())
             })
             .collect();
     names.sort();

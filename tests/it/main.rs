@@ -41,6 +41,8 @@ mod own_events;
 #[cfg(unix)]
 mod own_files;
 mod papers;
+#[cfg(unix)]
+mod picture;
 mod printing;
 mod properties;
 mod readme;

@@ -153,7 +153,11 @@ fn the_commands_for_contributors_are_there() {
                 assert!(is_there, "{line}");
             }
             for variable in words.iter().filter_map(|word| word.strip_suffix("=1")) {
-                let used = ["src/commands/mod.rs", "tests/it/tool_list.rs"];
+                let used = [
+                    "src/commands/mod.rs",
+                    "tests/it/picture/mod.rs",
+                    "tests/it/tool_list.rs",
+                ];
                 assert!(
                     used.iter().any(|file| paper(file).contains(variable)),
                     "{line}"

@@ -61,7 +61,7 @@ async fn the_first_of_a_projects_files_counts_and_the_others_are_told_as_shadowe
 #[test]
 fn the_example_is_a_configuration_of_two_servers() {
     let place = Place::new();
-    let example = concat!(env!("CARGO_MANIFEST_DIR"), "/examples/mcp.json");
+    let example = concat!(env!("CARGO_MANIFEST_DIR"), "/examples/upstream/mcp.json");
     fs::copy(example, place.path("config/mcp.json")).unwrap();
     let shown = place.says(&["upstream", "list"]);
     assert!(

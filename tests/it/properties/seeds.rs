@@ -92,12 +92,12 @@ fn every_target_has_seeds_and_is_run_and_told_of() {
     assert_eq!(names("dictionaries"), targets);
     let run = format!("targets=({})", targets.join(" "));
     assert!(read(".ci/fuzz").contains(&run), "not run as {run}");
-    let (manifest, readme) = (read("tests/fuzz/Cargo.toml"), read("README.md"));
+    let (manifest, paper) = (read("tests/fuzz/Cargo.toml"), read("CONTRIBUTING.md"));
     for target in &targets {
         assert!(
             manifest.contains(&format!("name = \"{target}\"")),
             "{target}"
         );
-        assert!(readme.contains(&format!("| `{target}` |")), "{target}");
+        assert!(paper.contains(&format!("| `{target}` |")), "{target}");
     }
 }

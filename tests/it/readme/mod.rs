@@ -1,4 +1,7 @@
-//! README.md says what is so: its commands, settings, files, tools and messages are the real ones.
+//! README.md and the papers beside the examples say what is so: their commands, settings, files, tools and messages are
+//! the real ones.
+
+mod papers;
 
 use std::{
     collections::BTreeSet,
@@ -14,103 +17,12 @@ use mcp_bridge::{
     simulator::{Computer, ComputerOptions, Kind},
 };
 use mlua::Lua;
+use papers::{PAPERS, blocks, code, marked, span, spans, table, tables};
 use serde_json::json;
 use tokio::runtime::Handle;
 
-const README: &str = include_str!("../../README.md");
-
 fn root() -> &'static Path {
     Path::new(env!("CARGO_MANIFEST_DIR"))
-}
-
-/// A fenced block of the README.
-struct Block {
-    /// The line before it, or before the blank line above it.
-    before: &'static str,
-    text: String,
-}
-
-fn blocks() -> Vec<Block> {
-    let mut blocks = Vec::new();
-    let mut before = "";
-    let mut lines = README.lines();
-    while let Some(line) = lines.next() {
-        if line.starts_with("```") {
-            let body = lines.by_ref().take_while(|line| !line.starts_with("```"));
-            let text = body.map(|line| format!("{line}\n")).collect();
-            blocks.push(Block { before, text });
-        } else if !line.is_empty() {
-            before = line;
-        }
-    }
-    blocks
-}
-
-/// The blocks below an invisible mark.
-fn marked(mark: &str) -> Vec<String> {
-    let mark = format!("<!-- {mark} -->");
-    let found: Vec<_> = blocks()
-        .into_iter()
-        .filter(|block| block.before == mark)
-        .map(|block| block.text)
-        .collect();
-    assert!(!found.is_empty(), "no block stands below {mark}");
-    found
-}
-
-/// The README's tables: each a list of rows, each a list of cells, without the line below the header.
-fn tables() -> Vec<Vec<Vec<&'static str>>> {
-    let mut tables = vec![Vec::new()];
-    for line in README.lines() {
-        match line.strip_prefix("| ") {
-            Some(row) => tables
-                .last_mut()
-                .unwrap()
-                .push(row.trim_end_matches(" |").split(" | ").collect()),
-            None => tables.push(Vec::new()),
-        }
-    }
-    for table in &mut tables {
-        table.retain(|row: &Vec<&str>| row[0] != "---");
-    }
-    tables.retain(|table| !table.is_empty());
-    tables
-}
-
-/// The table whose header begins with this cell, without its header.
-fn table(first: &str) -> Vec<Vec<&'static str>> {
-    let mut found = tables().into_iter().filter(|table| table[0][0] == first);
-    let table = found
-        .next()
-        .unwrap_or_else(|| panic!("there is no table of {first}"));
-    table[1..].to_vec()
-}
-
-/// Everything between single backquotes, and every line of every block.
-fn code() -> Vec<String> {
-    let mut code: Vec<_> = blocks()
-        .iter()
-        .flat_map(|block| block.text.lines())
-        .map(str::to_owned)
-        .collect();
-    let mut in_block = false;
-    for line in README.lines() {
-        if line.starts_with("```") {
-            in_block = !in_block;
-        } else if !in_block {
-            code.extend(spans(line).map(str::to_owned));
-        }
-    }
-    code
-}
-
-fn spans(line: &'static str) -> impl Iterator<Item = &'static str> {
-    line.split('`').skip(1).step_by(2)
-}
-
-/// The one span of code that a cell holds, if it is one.
-fn span(cell: &'static str) -> Option<&'static str> {
-    cell.strip_prefix('`')?.strip_suffix('`')
 }
 
 fn help(arguments: &[&str]) -> String {
@@ -146,35 +58,49 @@ fn variables(text: &str) -> BTreeSet<&str> {
         .collect()
 }
 
+/// The links of a paper, each as it stands there.
+fn links(text: &'static str) -> impl Iterator<Item = &'static str> {
+    text.split("](")
+        .skip(1)
+        .filter_map(|rest| rest.split(')').next())
+}
+
 #[test]
 fn every_example_is_shown_as_it_is_or_linked_to() {
     let mut shown = BTreeSet::new();
     for block in blocks() {
-        let Some((_, link)) = block.before.rsplit_once("(examples/") else {
+        let Some((_, link)) = block.before.rsplit_once("](") else {
             continue;
         };
         let Some(name) = link.strip_suffix("):") else {
             continue;
         };
-        let file = fs::read_to_string(root().join("examples").join(name)).unwrap();
-        assert_eq!(
-            block.text, file,
-            "examples/{name} is not what the README shows"
-        );
-        shown.insert(name);
+        let file = root().join(block.folder).join(name);
+        let text = fs::read_to_string(&file).unwrap();
+        assert_eq!(block.text, text, "{} is shown otherwise", file.display());
+        shown.insert(file);
     }
     assert_eq!(shown.len(), 8, "{shown:?}");
+    let linked: BTreeSet<_> = PAPERS
+        .iter()
+        .flat_map(|paper| links(paper.text).map(|link| root().join(paper.folder()).join(link)))
+        .filter_map(|file| file.canonicalize().ok())
+        .collect();
     for file in files(&root().join("examples")) {
-        let name = file
-            .strip_prefix(root())
-            .unwrap()
-            .to_str()
-            .unwrap()
-            .replace('\\', "/");
-        assert!(
-            README.contains(&format!("]({name})")),
-            "the README does not mention {name}"
-        );
+        let linked = linked.contains(&file.canonicalize().unwrap());
+        assert!(linked, "no paper mentions {}", file.display());
+    }
+}
+
+#[test]
+fn the_readme_is_short_and_has_a_list_of_its_contents() {
+    let readme = &PAPERS[0];
+    assert!(readme.text.lines().count() < 250);
+    let contents = readme.text.split_once("## Contents\n").unwrap().1;
+    for title in contents.lines().filter_map(|line| line.strip_prefix("## ")) {
+        let entry = format!("- [{title}](#");
+        let listed = readme.text.contains(&entry) || title == "License";
+        assert!(listed, "the contents lack {title}");
     }
 }
 
@@ -223,7 +149,10 @@ fn every_command_and_flag_exists() {
 fn every_environment_variable_exists() {
     let main = help(&[]) + &help(&["serve"]);
     let installer = fs::read_to_string(root().join("install.sh")).unwrap();
-    let named = variables(README);
+    let named: BTreeSet<_> = PAPERS
+        .iter()
+        .flat_map(|paper| variables(paper.text))
+        .collect();
     assert!(named.len() >= 9, "{named:?}");
     for variable in named {
         assert!(
@@ -235,7 +164,7 @@ fn every_environment_variable_exists() {
 
 #[test]
 fn the_settings_table_has_every_setting_with_its_names_and_default() {
-    let table = table("Setting");
+    let table = table(&["Setting"]);
     // `--link-host <ADDRESS> Address to listen on … [env: CC_LINK_HOST] [default: 0.0.0.0]`
     let help = help(&["serve"]);
     let options = help.split_once(" Options: ").unwrap().1;
@@ -275,37 +204,38 @@ fn the_settings_table_has_every_setting_with_its_names_and_default() {
     assert_eq!(listed.join(", "), keys);
 }
 
-#[test]
-fn every_link_leads_to_something() {
-    let headings: Vec<_> = README
-        .lines()
+/// The headings of a paper, as GitHub makes links of them.
+fn headings(text: &str) -> BTreeSet<String> {
+    text.lines()
         .filter(|line| line.starts_with('#'))
         .map(|line| {
-            // As GitHub makes them.
             let title = line.trim_start_matches('#').trim().to_lowercase();
             let kept = title
                 .chars()
                 .filter(|c| c.is_alphanumeric() || matches!(c, ' ' | '-' | '_'));
             kept.collect::<String>().replace(' ', "-")
         })
-        .collect();
-    let mut links = 0;
-    for link in README
-        .split("](")
-        .skip(1)
-        .filter_map(|rest| rest.split(')').next())
-    {
-        links += 1;
-        match link.strip_prefix('#') {
-            Some(heading) => assert!(
-                headings.iter().any(|one| one == heading),
-                "no heading for #{heading}"
-            ),
-            None if link.starts_with("https://") => {}
-            None => assert!(root().join(link).exists(), "there is no {link}"),
+        .collect()
+}
+
+#[test]
+fn every_link_leads_to_something() {
+    let mut count = 0;
+    for paper in &PAPERS {
+        for link in links(paper.text).filter(|link| !link.starts_with("https://")) {
+            count += 1;
+            let (file, heading) = link.split_once('#').unwrap_or((link, ""));
+            let file = match file {
+                "" => root().join(paper.path),
+                file => root().join(paper.folder()).join(file),
+            };
+            assert!(file.exists(), "{}: there is no {link}", paper.path);
+            let there = heading.is_empty()
+                || headings(&fs::read_to_string(&file).unwrap()).contains(heading);
+            assert!(there, "{}: no heading for {link}", paper.path);
         }
     }
-    assert!(links > 15, "{links}");
+    assert!(count > 30, "{count}");
 }
 
 #[test]
@@ -324,7 +254,7 @@ fn the_configuration_files_of_the_game_are_those_the_agent_names() {
         ("1.12.2", "ComputerCraft 1.89.2 (Minecraft 1.12.2)"),
         ("none", "ComputerCraft 1.109.2 (CraftOS-PC v2.8.4)"),
     ] {
-        let table = table("Minecraft");
+        let table = table(&["Minecraft"]);
         let row = table
             .iter()
             .find(|row| row[0].starts_with(minecraft))
@@ -355,7 +285,7 @@ async fn the_tools_table_has_every_tool_with_its_arguments() {
             .collect();
         tools.insert((tool["name"].as_str().unwrap().to_owned(), arguments));
     }
-    let shown: BTreeSet<_> = table("Tool")
+    let shown: BTreeSet<_> = table(&["Tool", "Arguments"])
         .into_iter()
         .map(|row| {
             (
@@ -365,6 +295,12 @@ async fn the_tools_table_has_every_tool_with_its_arguments() {
         })
         .collect();
     assert_eq!(shown, tools);
+    // README.md has their names only.
+    let named: BTreeSet<_> = table(&["Tool", "What it does"])
+        .into_iter()
+        .flat_map(|row| spans(row[0]).map(str::to_owned).collect::<Vec<_>>())
+        .collect();
+    assert_eq!(named, tools.into_iter().map(|(name, _)| name).collect());
     bridge.leave().await;
 }
 
@@ -459,7 +395,10 @@ fn the_messages_that_are_explained_are_those_that_are_shown() {
         .map(|file| fs::read_to_string(file).unwrap())
         .collect();
     let mut explained = 0;
-    for row in table("What you see") {
+    let explaining = tables()
+        .into_iter()
+        .filter(|table| table[0][0] == "What you see");
+    for row in explaining.flat_map(|table| table[1..].to_vec()) {
         for message in spans(row[0])
             .filter(|message| message.contains(' ') && !FROM_THE_GAME.contains(message))
         {
@@ -494,7 +433,7 @@ fn the_commands_for_the_demo_and_the_tests_stand_where_ci_reads_them() {
 
 #[test]
 fn the_rust_that_is_asked_for_is_the_one_that_is_needed() {
-    assert!(README.contains(concat!(
+    assert!(PAPERS[0].text.contains(concat!(
         "Rust ",
         env!("CARGO_PKG_RUST_VERSION"),
         " or later"
