@@ -1,6 +1,6 @@
 //! Computers written from `src/wire/PROTOCOL.md` alone: their WebSocket, without the product's agent.
 
-use std::net::SocketAddr;
+use std::{net::SocketAddr, time::Duration};
 
 use futures_util::{SinkExt, StreamExt};
 use mlua::{Lua, MultiValue, Value as LuaValue};
@@ -24,6 +24,16 @@ pub enum Event {
     Frame(Value),
     Closed(Option<CloseFrame>),
     Broken(Error),
+}
+
+/// What this start of a program of version 2 says first.
+fn hello_as(id: u64, boot: &str, jobs: &[&str]) -> Value {
+    json!({
+        "type": "hello", "computerId": id, "computerLabel": "two", "protocol": 2,
+        "agent": {"name": "test-agent", "version": "9.9.9"}, "boot": boot,
+        "computer": {"kind": "turtle", "advanced": true, "host": "tests", "width": 39, "height": 13},
+        "policy": "full", "capabilities": [], "maxMessage": 131072, "jobs": jobs,
+    })
 }
 
 impl Computer {
@@ -56,22 +66,29 @@ impl Computer {
         Self::link_boot(port, id, "first", &[]).await
     }
 
-    /// The same, as this start of its program, which still knows these requests.
+    /// The same, as this start of its program, which still knows these requests. As an agent does, it tries again where
+    /// the link before is not known to be dead yet.
     pub async fn link_boot(port: SocketAddr, id: u64, boot: &str, jobs: &[&str]) -> Self {
-        let mut computer = Self::connect(port).await;
-        computer.say_hello_as(id, boot, jobs).await;
-        computer
+        let linked = async {
+            loop {
+                let mut computer = Self::connect(port).await;
+                let answer = computer.hello(hello_as(id, boot, jobs)).await;
+                if answer["type"] == "hello-ok" {
+                    return computer;
+                }
+                assert_eq!(answer["retry"], true, "{answer}");
+                tokio::time::sleep(Duration::from_millis(50)).await;
+            }
+        };
+        soon("the computer is let in", linked).await
     }
 
     /// Links as this start of a program of version 2.
     pub async fn say_hello_as(&mut self, id: u64, boot: &str, jobs: &[&str]) {
-        let hello = json!({
-            "type": "hello", "computerId": id, "computerLabel": "two", "protocol": 2,
-            "agent": {"name": "test-agent", "version": "9.9.9"}, "boot": boot,
-            "computer": {"kind": "turtle", "advanced": true, "host": "tests", "width": 39, "height": 13},
-            "policy": "full", "capabilities": [], "maxMessage": 131072, "jobs": jobs,
-        });
-        assert_eq!(self.hello(hello).await["type"], "hello-ok");
+        assert_eq!(
+            self.hello(hello_as(id, boot, jobs)).await["type"],
+            "hello-ok"
+        );
     }
 
     /// Sends a hello and returns the answer.
