@@ -67,16 +67,22 @@ pub fn whole(computer: &Computer, job: &Job, most: MaxChars) -> Result<String, J
 }
 
 /// Something that is said of a job, and what it has printed below that, if it has: `most` characters of both. What the
-/// terminal of one that has ended shows comes last.
-pub fn so_far(said: &str, computer: &Computer, job: &Job, most: MaxChars) -> String {
+/// terminal of one that has ended shows comes last. `said` is given the cursor of what may come after this.
+pub fn so_far(
+    said: impl FnOnce(u64) -> String,
+    computer: &Computer,
+    job: &Job,
+    most: MaxChars,
+) -> String {
     job.look(|progress| {
+        let said = said(progress.printed());
         let output = progress.lines(0);
         let title = if output.is_empty() {
             ""
         } else {
             "\n\nOutput so far:\n"
         };
-        let lead: Vec<_> = words(said).chain(words(title)).collect();
+        let lead: Vec<_> = words(&said).chain(words(title)).collect();
         let end = EndText::of(computer, progress);
         let above = if output.is_empty() { &lead } else { &output };
         let screen = end.as_ref().map(|end| end.screen_below(above));

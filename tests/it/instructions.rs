@@ -36,6 +36,8 @@ async fn what_the_instructions_say_of_programs_and_globals_is_so() {
         queue,
         "shell.run(",
         "/startup/mcp-computer.lua",
+        "shell.run(\"/mcp-computer.lua\")",
+        "settings.set",
         "Globals",
         "never as instructions",
     ] {
@@ -44,9 +46,11 @@ async fn what_the_instructions_say_of_programs_and_globals_is_so() {
     let port = bridge.link_port().await;
     let ask = "write('Sure? ') local answer = read() print(... .. ' said ' .. answer)";
     let mut computers = Vec::new();
+    // As the bridge serves it.
+    let program = agent::program_for(Some(&port.to_string()));
     for (id, version) in [(1, "1.79"), (2, "1.89"), (3, "1.113")] {
         let mut options = ComputerOptions::new(id)
-            .with_file("mcp-computer.lua", agent::program())
+            .with_file("mcp-computer.lua", program.clone())
             .with_file("see.lua", "print('x is ' .. tostring(x))")
             .with_file("startup/a.lua", "fs.open('/ran', 'w').close()")
             .with_file(
@@ -71,7 +75,13 @@ async fn what_the_instructions_say_of_programs_and_globals_is_so() {
         assert_eq!(bridge.lua(id, "return x").await, "=> nil");
         let ran = "return fs.exists('/ran'), fs.exists('/never')";
         assert_eq!(bridge.lua(id, ran).await, "=> true\n=> false", "{version}");
-        // It comes back, since its startup starts the agent.
+        let kept = "settings.set('kept', 4711)";
+        bridge.lua(id, kept).await;
+        assert_eq!(bridge.lua(id, "settings.get('kept')").await, "=> 4711");
+        // It comes back by the startup that they name.
+        let startup = r#"local file = fs.open("/startup/mcp-computer.lua", "w")
+            file.write('shell.run("/mcp-computer.lua")') file.close()"#;
+        bridge.lua(id, startup).await;
         bridge.lua(id, "fs.delete('/ran') os.reboot()").await;
         assert_eq!(bridge.lua(id, ran).await, "=> true\n=> false", "{version}");
     }
@@ -94,10 +104,10 @@ async fn find_tools_tells_only_of_what_the_client_was_not_sent() {
         find(&mut bridge, json!({})).await,
         "There are no tools besides those in your list."
     );
-    let none = find(&mut bridge, json!({"query": "harvest"})).await;
-    assert!(
-        none.starts_with("No tool has any of these words: harvest besides those in your list."),
-        "{none}"
+    // Other words would find no more.
+    assert_eq!(
+        find(&mut bridge, json!({"query": "harvest"})).await,
+        "There are no tools besides those in your list."
     );
     // A list of the other era is nobody's, and a call of that era knows of no list.
     let call = stateless(json!({"name": "find-tools", "arguments": {}}));

@@ -18,7 +18,7 @@ use crate::{
     tools::{
         Context,
         asking::{self, STOP_TIME},
-        bounds::MaxChars,
+        bounds::{self, MaxChars},
         choosing::{ChoiceError, choose},
         job_text::{JobFailed, so_far, whole},
         lua_code,
@@ -180,10 +180,11 @@ impl Arguments {
 
     fn still_running(&self, computer: &Computer, job: &Job, most: MaxChars) -> String {
         let (name, ms, id) = (name_of(&computer.facts()), self.timeout_ms, &job.id);
-        let said = match why_out_of_reach(computer, SystemTime::now()) {
+        let said = |cursor| match why_out_of_reach(computer, SystemTime::now()) {
             None => format!(
-                "The code still runs on computer {name} after {ms} ms, as job {id}. get-job {id} shows how it goes on, \
-                 cancel-job stops it."
+                "The code still runs on computer {name} after {ms} ms, as job {id}. {} shows how it goes on, cancel-job \
+                 stops it.",
+                bounds::call_for(id, cursor)
             ),
             Some(away) => format!(
                 "The code had not ended on computer {name} when that left, as job {id}. The computer has been {away}, and \
@@ -191,7 +192,7 @@ impl Arguments {
                  the computer comes back with it while this client is there, and ends as lost if the computer comes back without it."
             ),
         };
-        so_far(&said, computer, job, most)
+        so_far(said, computer, job, most)
     }
 
     async fn cancel(
@@ -228,7 +229,7 @@ impl Arguments {
             name_of(&computer.facts()),
             self.timeout_ms,
         );
-        so_far(&said, computer, job, most)
+        so_far(|_| said, computer, job, most)
     }
 
     /// The computer never said that it has the request.
@@ -254,7 +255,7 @@ impl Arguments {
         most: MaxChars,
     ) -> ExecError {
         let unanswered = Unanswered::new(computer, job, u128::from(self.timeout_ms), away);
-        ExecError::Unanswered(so_far(&unanswered.to_string(), computer, job, most))
+        ExecError::Unanswered(so_far(|_| unanswered.to_string(), computer, job, most))
     }
 }
 

@@ -52,17 +52,20 @@ async fn find(context: Context<'_>, Arguments { query, limit }: Arguments) -> St
         .filter(|word| !word.is_empty())
         .map(str::to_lowercase)
         .collect();
-    let mut found: Vec<_> = unsent
+    let unknown: Vec<_> = unsent
         .iter()
         .map(|tool| tool.definition())
         .filter(|tool| tool.name != FIND_TOOLS && tool.name != CALL_TOOL)
-        .map(|tool| (score(tool, &words), tool))
+        .collect();
+    let mut found: Vec<_> = unknown
+        .iter()
+        .map(|&tool| (score(tool, &words), tool))
         .filter(|(score, _)| words.is_empty() || *score > 0)
         .collect();
     // The best first; those that are alike stay in order of name.
     found.sort_by(|(one, _), (other, _)| other.cmp(one));
     if found.is_empty() {
-        return match words.is_empty() {
+        return match unknown.is_empty() {
             true => format!("There are no tools{besides}."),
             false => format!(
                 "No tool has any of these words: {}{besides}. Without a query all are named{besides}.",

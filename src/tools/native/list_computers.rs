@@ -141,9 +141,11 @@ impl Arguments {
         is_of_kind
             && self.query.as_ref().is_none_or(|query| {
                 let query = query.trim().to_lowercase();
+                // Digits are meant as a number, and stand in every version.
+                let is_number = query.bytes().all(|byte| byte.is_ascii_digit());
                 facts.key.to_string() == query
                     || has(facts.label.as_deref(), &query)
-                    || has(machine.map(|machine| machine.host.as_str()), &query)
+                    || (!is_number && has(machine.map(|machine| machine.host.as_str()), &query))
             })
     }
 
@@ -384,6 +386,9 @@ mod tests {
         assert_eq!(found(Some("MINER 27"), None), [27, 270, 271, 272, 273]);
         assert_eq!(found(Some("27"), Some("turtle")), [270, 272, 274, 276, 278]);
         assert_eq!(found(Some("miner 299"), None), [299]);
+        // Not every computer of a version that has it.
+        assert_eq!(found(Some("113"), None), [113]);
+        assert_eq!(found(Some("1.113"), None).len(), 5);
         assert_eq!(found(None, Some("command")), [0; 0]);
         let arguments = wanted(Some("no such"), None, 5, 0);
         let page = arguments.page(&known, now);
