@@ -16,6 +16,7 @@ pub mod hands;
 pub mod link;
 pub mod mcp;
 pub mod settings;
+pub mod setup;
 pub mod simulator;
 pub mod tools;
 pub mod upstream;

@@ -13,6 +13,7 @@ mod log;
 mod logs;
 mod pause;
 mod serve;
+mod setup;
 mod signals;
 mod simulate;
 mod startup;
@@ -85,6 +86,7 @@ macro_rules! commands {
 
 // In the order of the help.
 commands! {
+    setup::Setup,
     serve::Serve,
     demo::Demo,
     simulate::Simulate,
