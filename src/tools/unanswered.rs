@@ -97,7 +97,7 @@ impl fmt::Display for Unanswered {
             ),
             (Known::Began { whether }, Some(_)) => write!(
                 f,
-                "{whether} It had begun there, as job {job}: get-job {job} shows it once the computer is back."
+                "{whether} The computer had said that it begins, as job {job}: get-job {job} shows it once the computer is back."
             ),
             (Known::Began { .. }, None) => write!(
                 f,

@@ -63,14 +63,20 @@ pub fn lies<'a>(told: &'a [Told], known: &Knowledge) -> Vec<Lie<'a>> {
     for told in told {
         let count = known.counts.get(&told.run).unwrap_or(&none);
         let starts = known.starts.get(&told.run.computer);
-        let over = over(count, starts.map_or(&[], Vec::as_slice));
+        let starts = starts.map_or(&[][..], Vec::as_slice);
+        let over = over(count, starts);
+        let went_down = starts.iter().any(|start| *start > told.asked);
         let mut lie = |why: String| lies.push(Lie { told, why });
         let Some(claims) = &told.claims else {
             lie("nobody knows what these words claim: see words.rs".to_owned());
             continue;
         };
         for claim in claims {
-            if !holds(*claim, count, over, told.at) {
+            let holds = match claim {
+                Claim::SaidToBegin if count.began.is_empty() => went_down,
+                claim => holds(*claim, count, over, told.at),
+            };
+            if !holds {
                 lie(format!(
                     "it is claimed {claim:?}, but {}",
                     shown(count, told)
@@ -114,7 +120,7 @@ fn holds(claim: Claim, count: &Count, over: Option<Moment>, at: Moment) -> bool 
         Claim::Returned => count.ended.len() == 1 && count.ended.iter().all(before),
         Claim::Failed => count.began.len() == 1 && count.ended.is_empty(),
         Claim::NotRun => count.began.is_empty(),
-        Claim::Begun => count.began.first().is_some_and(before),
+        Claim::Begun | Claim::SaidToBegin => count.began.first().is_some_and(before),
         Claim::Runs => {
             count.began.first().is_some_and(before)
                 && over.is_none_or(|over| at <= over + KNOWN_AFTER)

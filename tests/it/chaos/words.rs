@@ -16,6 +16,8 @@ pub enum Claim {
     NotRun,
     /// It has begun.
     Begun,
+    /// The computer has said that it begins. It may have gone down at that moment.
+    SaidToBegin,
     /// It has begun, and has not ended.
     Runs,
     /// It was stopped, and so never comes to its end.
@@ -26,7 +28,7 @@ pub enum Claim {
     Nothing,
 }
 
-use Claim::{Begun, Failed, NotRun, Nothing, Over, Returned, Runs, Stopped};
+use Claim::{Begun, Failed, NotRun, Nothing, Over, Returned, Runs, SaidToBegin, Stopped};
 
 /// Words of which all stand in an answer, and what they claim. The first line that fits counts.
 type Words = (&'static [&'static str], Claim);
@@ -40,7 +42,7 @@ const OF_A_RUN: &[Words] = &[
             "when that left",
             "it is not known whether the code still runs there",
         ],
-        Begun,
+        SaidToBegin,
     ),
     (
         &["The code had not ended on computer", "and was stopped"],
@@ -85,7 +87,10 @@ const OF_A_RUN: &[Words] = &[
         Nothing,
     ),
     (&["timeout on computer", "The code has begun there"], Begun),
-    (&["offline error on computer", "It had begun there"], Begun),
+    (
+        &["offline error on computer", "had said that it begins"],
+        SaidToBegin,
+    ),
     (&["It is not known whether the code ran"], Nothing),
     (&["timeout on computer", "has not confirmed it"], Nothing),
     (&["Start `mcp-computer` on it in the game"], NotRun),
