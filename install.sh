@@ -98,20 +98,40 @@ explain_path() {
     "$folder" "$file" "$line"
 }
 
-explain_clients() {
-  json=$(printf '%s' "$target" | sed 's/[\\"]/\\&/g')
+# How the program is called in the user's shell.
+command_name() {
+  case :$PATH: in
+    *":$folder:"*) echo mcp-bridge ;;
+    *) printf '"%s"\n' "$target" ;;
+  esac
+}
+
+explain_setup() {
+  name=$(command_name)
   cat <<TEXT
 
-Add it to your MCP client:
+Next, add it to your MCP clients and let the game connect to it; each change is shown first, and made after a yes:
 
-  Claude Code     claude mcp add --scope user computercraft -- "$target"
-  Claude Desktop  "mcpServers": { "computercraft": { "command": "$json" } }
-  opencode        "mcp": { "computercraft": { "type": "local", "command": ["$json"] } }
-  MCP Inspector   npx @modelcontextprotocol/inspector "$target"
+  $name setup
 
-Then, on a computer in the game: wget run http://HOST:3001/install.lua
-README.md has the rest. To see it work without a client and without the game: mcp-bridge demo
+By hand: $PWD/examples/clients/README.md and examples/game/README.md there.
+To see it work without a client and without the game: $name demo
 TEXT
+}
+
+# Goes on with that, where somebody is there who can be asked.
+offer_setup() {
+  if [ ! -t 0 ] || [ ! -t 1 ]; then
+    return
+  fi
+  printf '\nDo that now? [Y/n] '
+  if ! read -r answer; then
+    echo
+    return
+  fi
+  case $answer in
+    '' | [yY] | [yY][eE][sS]) exec "$target" setup ;;
+  esac
 }
 
 yes=0
@@ -169,4 +189,5 @@ if [ -z "$program" ]; then
 fi
 install_program
 explain_path
-explain_clients
+explain_setup
+offer_setup

@@ -173,34 +173,30 @@ fn the_program_is_installed_and_runs() {
 }
 
 #[test]
-fn the_end_says_how_to_add_it_to_a_client() {
+fn the_end_says_how_to_set_it_up() {
     let machine = Machine::new();
     let said = success(&machine.install_program(&[]));
+    // Not on the PATH, so its whole path.
     let path = machine.installed().display().to_string();
-    assert!(
-        said.contains(&format!(
-            "claude mcp add --scope user computercraft -- \"{path}\""
-        )),
-        "{said}"
-    );
-    let entry = said
-        .lines()
-        .find_map(|line| line.trim().strip_prefix("Claude Desktop  "))
-        .unwrap();
-    let desktop: serde_json::Value = serde_json::from_str(&format!("{{{entry}}}")).unwrap();
-    assert_eq!(
-        desktop["mcpServers"]["computercraft"]["command"],
-        path.as_str()
-    );
-    let entry = said
-        .lines()
-        .find_map(|line| line.trim().strip_prefix("opencode        "))
-        .unwrap();
-    let opencode: serde_json::Value = serde_json::from_str(&format!("{{{entry}}}")).unwrap();
-    assert_eq!(
-        opencode["mcp"]["computercraft"]["command"][0],
-        path.as_str()
-    );
+    let command = format!("\"{path}\" setup");
+    assert!(said.lines().any(|line| line.trim() == command), "{said}");
+    for paper in ["examples/clients/README.md", "examples/game/README.md"] {
+        assert!(said.contains(paper), "{said}");
+        assert!(script().with_file_name(paper).is_file());
+    }
+}
+
+#[test]
+#[cfg(target_os = "linux")]
+fn on_a_terminal_it_offers_to_set_it_up_and_does_so_only_after_a_yes() {
+    for (answer, does) in [("y\n", true), ("\n", true), ("n\n", false), ("", false)] {
+        let machine = Machine::new();
+        let (installed, said) = install_on_a_terminal(&machine, answer);
+        assert!(installed, "{said}");
+        assert!(said.contains("Do that now? [Y/n]"), "{said}");
+        let (_, after) = said.split_once("Do that now? [Y/n]").unwrap();
+        assert_eq!(after.contains("mcpServers"), does, "{answer:?}: {said}");
+    }
 }
 
 #[test]
