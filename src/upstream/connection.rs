@@ -29,6 +29,7 @@ use tokio::{
 use tokio_util::sync::CancellationToken;
 
 use super::{
+    config::variables::{Lookup, Surroundings, VariableError},
     entry::{Entry, Reach},
     http::AddressError,
     itself,
@@ -36,7 +37,6 @@ use super::{
     process::{self, Process, StartError},
     tail::Tail,
     tap::{Route, Tap},
-    variables::{self, Lookup, NotSet},
 };
 
 /// How a call goes on, as the server tells it.
@@ -89,7 +89,7 @@ pub enum AskError {
 pub enum ConnectError {
     /// Its entry uses a variable that is not set.
     #[error(transparent)]
-    Variable(#[from] NotSet),
+    Variable(#[from] VariableError),
     /// Its process can't be started.
     #[error(transparent)]
     Start(#[from] StartError),
@@ -179,16 +179,21 @@ impl Open {
         variable: Lookup<'_>,
         tail: &Arc<Tail>,
     ) -> Result<Self, ConnectError> {
+        let surroundings = Surroundings {
+            style: entry.variables,
+            variable,
+            folder,
+        };
         match &entry.reach {
             Reach::Program(program) => {
-                let program = variables::in_program(program, variable)?;
+                let program = surroundings.in_program(program)?;
                 let started = process::start(&program, folder, tail.clone())?;
                 let rubbish = Arc::new(Rubbish::default());
                 let lines = Lines::new(started.stdout, started.stdin, rubbish.clone());
                 shake_hands(entry, lines, rubbish, Some(started.process)).await
             }
             Reach::Address(address) => {
-                let address = variables::in_address(address, variable)?;
+                let address = surroundings.in_address(address)?;
                 let transport = super::http::transport(&address)?;
                 shake_hands(entry, transport, Arc::default(), None).await
             }

@@ -8,7 +8,10 @@ use std::{
 use rmcp::model::{Prompt, Resource, ResourceTemplate, Tool};
 use thiserror::Error;
 
-use super::{entry::Origin, lint::Unfit, names, offers::Offers, trouble::has_changed};
+use super::{
+    config::selection::Selection, entry::Origin, lint::Unfit, names, offers::Offers,
+    trouble::has_changed,
+};
 
 /// One server, as far as it counts for the listing.
 #[derive(Debug, Clone)]
@@ -19,8 +22,8 @@ pub struct View {
     pub name: String,
     /// Whose configuration it is of.
     pub origin: Origin,
-    /// The only tools that are offered, by the server's own names; none means all.
-    pub allowed: Option<BTreeSet<String>>,
+    /// Which of its tools are offered.
+    pub selection: Selection,
     /// Whether what it offers is shown now. What is not shown can still be called by who knows it.
     pub shown: bool,
     /// What it offers.
@@ -86,11 +89,7 @@ impl Listing {
         let mut count = 0;
         for (tool, checked) in view.offers.tools.iter().zip(view.offers.checked_tools()) {
             let own_name = tool.name.as_ref();
-            if view
-                .allowed
-                .as_ref()
-                .is_some_and(|allowed| !allowed.contains(own_name))
-            {
+            if !view.selection.has(own_name) {
                 continue;
             }
             let name = free_name(&self.tools, &view.id, own_name);
@@ -176,7 +175,7 @@ mod tests {
             id: id.to_owned(),
             name: id.to_owned(),
             origin: Origin::User,
-            allowed: None,
+            selection: Selection::default(),
             shown: true,
             offers: Arc::new(serde_json::from_value(offers).unwrap()),
             changed: Arc::default(),
@@ -208,7 +207,7 @@ mod tests {
             json!({"tools": [tool("good"), tool("new"), {"name": "bad", "inputSchema": {"type": "string"}}, tool("other")]}),
         );
         view.changed = Arc::new(["new".to_owned()].into());
-        view.allowed = Some(["good", "new", "bad"].map(str::to_owned).into());
+        view.selection.only = Some(["good", "new", "bad"].map(str::to_owned).into());
         let listing = Listing::of(&[view]);
         let reason = |name: &str| listing.tools[name].shown.clone().unwrap_err().to_string();
         assert!(reason("x__new").contains("mcp-bridge trust --server x"));

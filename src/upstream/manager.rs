@@ -24,7 +24,7 @@ use super::{
     requests::{Inbox, Request},
     server::{Phase, Server, ServerFolders, keeper::keep},
     settings::Settings,
-    sources::{self, Resolution},
+    sources::{self, ConfigPlace, Resolution},
     status::{HEARTBEAT, Report, StatusFile},
     trust,
 };
@@ -66,6 +66,8 @@ pub struct Manager {
 #[derive(Default)]
 struct Servers {
     all: Vec<Arc<Server>>,
+    /// What the configuration said at the last look.
+    places: Vec<ConfigPlace>,
     resolution: Resolution,
     /// Whether the project's file, if there is one, may be used.
     trusted: bool,
@@ -74,6 +76,7 @@ struct Servers {
 /// What is configured at one moment, as read by [`look`].
 struct Look {
     stamps: Stamps,
+    places: Vec<ConfigPlace>,
     resolution: Resolution,
     trusted: bool,
 }
@@ -252,17 +255,20 @@ impl Manager {
     /// Reads what is configured now.
     async fn look(&self) -> Option<Look> {
         let settings = self.settings.clone();
+        let before = self.lock().places.clone();
         let look = tokio::task::spawn_blocking(move || {
             // Before the files, so that a change in between is seen the next time.
             let stamps = stamps(&settings);
-            let sources = sources::read(&settings.folder, settings.config.as_deref());
-            let resolution = sources::resolve(&sources, settings.own_port);
+            let mut places = sources::read(&settings.folder, settings.config.as_deref());
+            sources::keep(&mut places, &before);
+            let resolution = sources::resolve(&places, settings.own_port);
             let trusted = resolution
                 .project
                 .as_ref()
                 .is_none_or(|file| trust::is_trusted(&settings.state, file));
             Look {
                 stamps,
+                places,
                 resolution,
                 trusted,
             }
@@ -282,7 +288,7 @@ impl Manager {
         };
         let mut servers = self.lock();
         for problem in &look.resolution.problems {
-            tracing::warn!(file = %problem.file.display(), "{}", problem.text);
+            tracing::warn!("{problem}");
         }
         let mut before: HashMap<String, Arc<Server>> = std::mem::take(&mut servers.all)
             .into_iter()
@@ -312,6 +318,7 @@ impl Manager {
         }
         servers.trusted = look.trusted;
         servers.resolution = look.resolution;
+        servers.places = look.places;
     }
 
     /// Starts servers of which is not known what they offer, some at a time, once a client stays.
@@ -373,7 +380,7 @@ impl Manager {
                     id: server.id.clone(),
                     name: server.entry.name.clone(),
                     origin: server.entry.origin,
-                    allowed: server.entry.tools.clone(),
+                    selection: server.entry.tools.clone(),
                     shown: server.is_shown(),
                     offers: state.offers.unwrap_or_default(),
                     changed: state.changed,

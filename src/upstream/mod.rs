@@ -1,15 +1,14 @@
 //! MCP servers that this bridge is a client of: it starts them when they are needed, and offers what they offer onward,
 //! under one name space.
 //!
-//! [`sources`] says which servers are configured (pure), [`trust`] which of them may run, [`server`] runs one of them,
+//! [`sources`] says which servers are configured (pure, with the rest of `config`), [`trust`] which of them may run, [`server`] runs one of them,
 //! over a [`connection`], and [`listing`] gives all that they offer its public names. [`Upstream`] is all of it to the
 //! rest of the crate: a source of the catalogue (see `onward`).
 
 mod answers;
+mod config;
 pub mod connection;
-pub mod entry;
 mod http;
-pub mod itself;
 mod kept;
 mod lines;
 mod lint;
@@ -22,14 +21,12 @@ mod process;
 pub mod requests;
 pub mod server;
 mod settings;
-pub mod sources;
 pub mod status;
 pub mod status_tool;
 pub mod tail;
 mod tap;
 pub mod trouble;
 pub mod trust;
-mod variables;
 
 use std::{sync::Arc, time::Duration};
 
@@ -52,6 +49,7 @@ use listing::Listing;
 use manager::Manager;
 use status::Report;
 
+pub use config::{entry, itself, sources};
 pub use settings::Settings;
 
 /// How long servers have to leave with the bridge. What they leave behind by then is ended all the same.

@@ -91,6 +91,46 @@ async fn a_broken_file_is_told_with_its_line_and_the_rest_goes_on() {
 }
 
 #[tokio::test]
+async fn a_file_that_is_half_written_leaves_what_runs_running_and_what_means_nothing_is_named() {
+    let place = Place::new();
+    let entry = with(
+        place.server("good", &["STARTS"]),
+        json!({"tolls": ["echo"], "excludeTools": ["fail"]}),
+    );
+    place.write("config/mcp.json", &json!({"mcpServers": {"own": entry}}));
+    let mut bridge = place.session().await;
+    listed(&mut bridge, "own__echo").await;
+    let state = status(&mut bridge, |_| true).await;
+    assert!(
+        state.contains("mcp.json:1: the server `own`: `tolls` is not known here, and has no effect; did you mean `tools`?"),
+        "{state}"
+    );
+    let starts = place.lines("STARTS");
+    let whole = fs::read_to_string(place.path("config/mcp.json")).unwrap();
+    fs::write(place.path("config/mcp.json"), &whole[..whole.len() - 3]).unwrap();
+    status(&mut bridge, |state| {
+        state.contains("What stood there before goes on")
+    })
+    .await;
+    let answer = bridge
+        .call("own__echo", json!({"text": "still here"}))
+        .await;
+    assert!(
+        !answer.is_error && answer.text.contains("still here"),
+        "{}",
+        answer.text
+    );
+    fs::write(place.path("config/mcp.json"), whole).unwrap();
+    status(&mut bridge, |state| {
+        !state.contains("What stood there before")
+    })
+    .await;
+    bridge.call("own__echo", json!({"text": "x"})).await;
+    assert_eq!(place.lines("STARTS"), starts);
+    bridge.leave().await;
+}
+
+#[tokio::test]
 async fn this_bridge_is_never_started_by_itself() {
     let bridge_program = env!("CARGO_BIN_EXE_mcp-bridge");
     let place = Place::with_servers(json!({

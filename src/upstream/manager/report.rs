@@ -27,7 +27,7 @@ pub fn why_disabled(entry: &Entry, trusted: bool) -> Option<String> {
 pub fn notes(found: &Resolution, trusted: bool) -> Vec<String> {
     let mut notes = Vec::new();
     for problem in &found.problems {
-        notes.push(format!("{}: {}", problem.file.display(), problem.text));
+        notes.push(problem.to_string());
     }
     if let (Some(project), false) = (&found.project, trusted) {
         notes.push(format!(
@@ -109,6 +109,7 @@ mod tests {
             origin,
             path: path.into(),
             content: Content::Text(text.to_owned()),
+            trouble: None,
         };
         sources::resolve(&[source(Origin::Bridge, "project/mcp.json", text)], None)
     }

@@ -5,16 +5,14 @@
 
 use std::{
     collections::BTreeSet,
+    fmt,
     path::{Path, PathBuf},
 };
 
-use jsonc_parser::errors::ParseError;
-use serde_json::{Map, Value};
-use thiserror::Error;
-
 use super::{
+    document::Document,
     entry::{Entry, Origin},
-    itself,
+    itself, reading,
 };
 use crate::base::{files, store};
 
@@ -22,10 +20,13 @@ use crate::base::{files, store};
 pub const USER_FILE: &str = "mcp.json";
 
 /// The project's files, from the first to the last that is looked for.
-const PROJECT_FILES: [(Origin, &str); 3] = [
+const PROJECT_FILES: [(Origin, &str); 6] = [
     (Origin::Bridge, ".mcp-bridge/mcp.json"),
     (Origin::Dispatch, ".dispatch/mcp.json"),
     (Origin::Opencode, "opencode.json"),
+    (Origin::Opencode, "opencode.jsonc"),
+    (Origin::Opencode, ".opencode/opencode.json"),
+    (Origin::Opencode, ".opencode/opencode.jsonc"),
 ];
 
 /// The largest file that is read, in bytes.
@@ -38,8 +39,10 @@ pub struct ConfigPlace {
     pub origin: Origin,
     /// The file.
     pub path: PathBuf,
-    /// What is there.
+    /// What counts of it: what is there, or what was there before.
     pub content: Content,
+    /// What is wrong with it now, where what was there before still counts.
+    pub trouble: Option<String>,
 }
 
 /// What is in a file.
@@ -90,24 +93,25 @@ pub struct Shadowed {
     pub by: PathBuf,
 }
 
-/// Something that is wrong in a file.
+/// Something that is wrong in a file, or means nothing here.
 #[derive(Debug, Clone, PartialEq)]
 pub struct Problem {
     /// The file.
     pub file: PathBuf,
-    /// What is wrong, and where.
+    /// Its line, from 1, where there is one.
+    pub line: Option<usize>,
+    /// What is wrong.
     pub text: String,
 }
 
-/// Why nothing in a file can be used.
-#[derive(Debug, Error)]
-enum FileError {
-    #[error("is not valid JSON: {0}")]
-    Json(#[from] ParseError),
-    #[error("must be an object with the key `{0}`")]
-    NotAnObject(&'static str),
-    #[error("`{0}` must be an object with an entry for each server")]
-    NotEntries(&'static str),
+impl fmt::Display for Problem {
+    fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
+        write!(f, "{}", self.file.display())?;
+        if let Some(line) = self.line {
+            write!(f, ":{line}")?;
+        }
+        write!(f, ": {}", self.text)
+    }
 }
 
 /// Where servers may be configured for a bridge in the folder `project`, from the first place to the last.
@@ -126,9 +130,41 @@ pub fn read(project: &Path, config: Option<&Path>) -> Vec<ConfigPlace> {
         .map(|(origin, path)| ConfigPlace {
             origin,
             content: read_file(&path),
+            trouble: None,
             path,
         })
         .collect()
+}
+
+/// Where a place can't be used now, leaves in force what was there before: a file that is half written, or that can't be
+/// read for a moment, stops nothing that runs.
+pub fn keep(places: &mut [ConfigPlace], before: &[ConfigPlace]) {
+    for place in places {
+        let Some(problem) = place.problem() else {
+            continue;
+        };
+        let good = before
+            .iter()
+            .find(|other| other.path == place.path && matches!(other.content, Content::Text(_)))
+            .filter(|other| other.problem().is_none());
+        if let Some(good) = good {
+            place.content = good.content.clone();
+            place.trouble = Some(format!("{problem}. What stood there before goes on"));
+        }
+    }
+}
+
+impl ConfigPlace {
+    /// Why nothing in it can be used.
+    fn problem(&self) -> Option<String> {
+        match &self.content {
+            Content::Missing => None,
+            Content::Unreadable(reason) => Some(reason.clone()),
+            Content::Text(text) => Document::of(self.origin, text)
+                .err()
+                .map(|problem| problem.to_string()),
+        }
+    }
 }
 
 fn read_file(path: &Path) -> Content {
@@ -155,20 +191,23 @@ pub fn resolve(sources: &[ConfigPlace], own_port: Option<u16>) -> Resolution {
             }
             continue;
         }
+        if let Some(trouble) = &source.trouble {
+            found.problem(source, None, trouble.clone());
+        }
         let text = match &source.content {
             Content::Missing => continue,
             Content::Unreadable(reason) => {
-                found.problem(source, reason.clone());
+                found.problem(source, None, reason.clone());
                 winner = winner.or(Some(source));
                 continue;
             }
             Content::Text(text) => text,
         };
-        let entries = match entries(source.origin, text) {
-            Ok(Some(entries)) => entries,
+        let document = match Document::of(source.origin, text) {
+            Ok(Some(document)) => document,
             Ok(None) => continue,
             Err(problem) => {
-                found.problem(source, problem.to_string());
+                found.problem(source, None, problem.to_string());
                 if source.origin.is_project() {
                     winner = Some(source);
                 }
@@ -182,24 +221,18 @@ pub fn resolve(sources: &[ConfigPlace], own_port: Option<u16>) -> Resolution {
                 hash: store::hash(text.as_bytes()),
             });
         }
-        for (name, value) in &entries {
-            match Entry::read(name, value, source.origin, &source.path) {
-                Err(problem) => found.problem(source, format!("the server `{name}` {problem}")),
-                Ok(entry) if itself::is_this_bridge(&entry.reach, own_port) => {
-                    found.itself.push(name.clone());
-                }
-                Ok(entry) => {
-                    if names.insert(name.clone()) {
-                        found.servers.push(entry);
-                    } else if let Some(by) = winner {
-                        found.shadowed.push(Shadowed {
-                            file: source.path.clone(),
-                            server: Some(name.clone()),
-                            by: by.path.clone(),
-                        });
-                        found.shadowed_servers.push(entry);
-                    }
-                }
+        for entry in found.read(source, &document) {
+            if itself::is_this_bridge(&entry.reach, own_port) {
+                found.itself.push(entry.name);
+            } else if names.insert(entry.name.clone()) {
+                found.servers.push(entry);
+            } else if let Some(by) = winner {
+                found.shadowed.push(Shadowed {
+                    file: source.path.clone(),
+                    server: Some(entry.name.clone()),
+                    by: by.path.clone(),
+                });
+                found.shadowed_servers.push(entry);
             }
         }
     }
@@ -221,9 +254,37 @@ impl Resolution {
             .collect()
     }
 
-    fn problem(&mut self, source: &ConfigPlace, text: String) {
+    /// The servers of a file, and what is to be said of them.
+    fn read(&mut self, source: &ConfigPlace, document: &Document) -> Vec<Entry> {
+        for (line, remark) in &document.remarks {
+            self.problem(source, Some(*line), remark.clone());
+        }
+        let mut entries = Vec::new();
+        for written in &document.servers {
+            let name = &written.name;
+            let (mut entry, remarks) =
+                match reading::read(name, &written.value, source.origin, &source.path) {
+                    Ok(read) => read,
+                    Err(problem) => {
+                        let text = format!("the server `{name}` {problem}");
+                        self.problem(source, Some(written.line), text);
+                        continue;
+                    }
+                };
+            entry.tools.off.extend(document.switched_off_of(name));
+            for (key, remark) in remarks {
+                let text = format!("the server `{name}`: {remark}");
+                self.problem(source, Some(written.line_of(&key)), text);
+            }
+            entries.push(entry);
+        }
+        entries
+    }
+
+    fn problem(&mut self, source: &ConfigPlace, line: Option<usize>, text: String) {
         self.problems.push(Problem {
             file: source.path.clone(),
+            line,
             text,
         });
     }
@@ -234,32 +295,7 @@ fn configures(source: &ConfigPlace) -> bool {
     match &source.content {
         Content::Missing => false,
         Content::Unreadable(_) => true,
-        Content::Text(text) => !matches!(entries(source.origin, text), Ok(None)),
-    }
-}
-
-/// The entries that a file's text holds; none for an `opencode.json` without the key.
-fn entries(origin: Origin, text: &str) -> Result<Option<Map<String, Value>>, FileError> {
-    let keys = match origin {
-        Origin::Opencode => &["mcp"][..],
-        Origin::Bridge | Origin::Dispatch | Origin::User => &["mcpServers", "mcp"],
-    };
-    let text = text.trim_start_matches('\u{feff}');
-    // Editors and opencode take comments and trailing commas.
-    let value: Option<Value> = jsonc_parser::parse_to_serde_value(text, &Default::default())?;
-    // A file that was made but not yet written.
-    let value = value.unwrap_or_else(|| Value::Object(Map::new()));
-    let Value::Object(mut file) = value else {
-        return Err(FileError::NotAnObject(keys[0]));
-    };
-    let found = keys
-        .iter()
-        .find_map(|key| file.remove(*key).map(|value| (key, value)));
-    match found {
-        Some((_, Value::Object(entries))) => Ok(Some(entries)),
-        Some((key, _)) => Err(FileError::NotEntries(key)),
-        None if origin == Origin::Opencode => Ok(None),
-        None => Ok(Some(Map::new())),
+        Content::Text(text) => !matches!(Document::of(source.origin, text), Ok(None)),
     }
 }
 
@@ -290,6 +326,7 @@ mod tests {
             origin,
             path: format!("{origin:?}").into(),
             content: text.map_or(Content::Missing, |text| Content::Text(text.to_owned())),
+            trouble: None,
         })
         .collect()
     }
@@ -410,6 +447,30 @@ mod tests {
     }
 
     #[test]
+    fn what_a_file_said_goes_on_while_it_is_half_written() {
+        let before = sources([Some(ONE), None, None, Some(OWN)]);
+        for half in ["{\"mcpServers\": {", "[]"] {
+            let mut now = sources([Some(half), Some(TWO), None, None]);
+            now[3].content = Content::Unreadable("can't be read".to_owned());
+            keep(&mut now, &before);
+            let found = resolve(&now, None);
+            assert_eq!(names(&found), ["one", "own"]);
+            assert_eq!(found.project, resolve(&before, None).project);
+            let told: Vec<_> = found.problems.iter().map(Problem::to_string).collect();
+            assert_eq!(told.len(), 2, "{told:?}");
+            assert!(told.iter().all(|told| told.contains("goes on")), "{told:?}");
+            // And so at the next look.
+            let mut later = sources([Some(half), Some(TWO), None, Some(OWN)]);
+            keep(&mut later, &now);
+            assert_eq!(names(&resolve(&later, None)), ["one", "own"]);
+        }
+        // One that was taken away is gone, and one that was never right counts as what it is.
+        let mut now = sources([None, None, None, Some("{")]);
+        keep(&mut now, &sources([Some(ONE), None, None, Some("[")]));
+        assert_eq!(names(&resolve(&now, None)), [""; 0]);
+    }
+
+    #[test]
     fn a_broken_entry_takes_no_other_down() {
         let found = resolved([
             Some(r#"{"mcpServers": {"bad": {"command": 1}, "good": {"command": "x"}}}"#),
@@ -470,7 +531,9 @@ mod tests {
         assert_eq!(contents[0], &Content::Text(ONE.to_owned()));
         assert_eq!(contents[1], &Content::Missing);
         assert!(matches!(contents[2], Content::Unreadable(_)));
-        assert!(matches!(contents[3], Content::Unreadable(reason) if reason.contains("1 MiB")));
+        assert!(
+            matches!(contents[contents.len() - 1], Content::Unreadable(reason) if reason.contains("1 MiB"))
+        );
         let found = resolve(&sources, None);
         assert_eq!((names(&found), found.problems.len()), (vec!["one"], 1));
     }

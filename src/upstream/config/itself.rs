@@ -101,6 +101,7 @@ mod tests {
             command: words[0].to_owned(),
             args: words[1..].iter().map(|&word| word.to_owned()).collect(),
             env: Default::default(),
+            env_file: None,
             cwd: None,
         })
     }
