@@ -35,7 +35,13 @@ if parsed.action == "version" then
   return
 end
 
+local token = parsed.token or settings and settings.get(TOKEN_SETTING)
+token = token and tostring(token)
 local address_text = parsed.url or DEFAULT_URL
+if parsed.action == "doctor" then
+  require("mcp-computer.doctor").run({ address = address_text, token = token, version = VERSION })
+  return
+end
 if not address_text then
   print_lines(options.usage(program_name()))
   error("The bridge's URL is missing.", 0)
@@ -63,7 +69,6 @@ if other then error(presence.words(other), 0) end
 
 local agent = require("mcp-computer.agent")
 print(("mcp-computer v%s connecting to %s"):format(VERSION, address_text))
-local token = parsed.token or settings and settings.get(TOKEN_SETTING)
 local program = { shell = shell, multishell = multishell, require = require, package = package }
 
 -- Serves until it ends. Returns the source of a new version, if one is to take its place.
@@ -71,7 +76,7 @@ local function serve()
   return agent.new({
     address = address,
     version = VERSION,
-    token = token and tostring(token),
+    token = token,
     -- Whatever stands there that is not false: a person who set it meant it.
     read_only = parsed.read_only or settings and settings.get(READ_ONLY_SETTING) or false,
     program = program,

@@ -81,7 +81,14 @@ local function report(self, lines)
   for i = 2, #lines do say(lines[i]) end
 end
 
+-- The link has stood until now, or was not there at all.
+local function on_link_lost(self, reason)
+  if self.linked_at then self.left_at, self.linked_at = self.clock(), nil end
+  self.trouble = reason
+end
+
 local function on_linked(self)
+  self.linked_at = self.clock()
   self.last_report = nil
   self.other_since = nil
   say("linked as " .. identity.name())
@@ -89,6 +96,7 @@ local function on_linked(self)
 end
 
 local function on_trouble(self, reason, state)
+  on_link_lost(self, reason)
   self.courier:unlinked()
   self.incoming:reset(nil)
   if state == link.OPENING then
@@ -106,6 +114,7 @@ local function on_trouble(self, reason, state)
 end
 
 local function on_refused(self, reason)
+  on_link_lost(self, reason)
   self.courier:unlinked()
   self.incoming:reset(nil)
   report(self, { "The bridge says: " .. reason .. ".", "Trying again until this one is taken. Ctrl+T stops." })
@@ -165,6 +174,9 @@ function agent.new(options)
     timer_due = nil,    -- when it is to fire, in seconds
     turn_due = nil,     -- when the agent's turn comes at the latest, while it has yielded with work to do
     fatal = nil,        -- why the agent has to end
+    linked_at = nil,    -- since when the link stands, in seconds
+    left_at = nil,      -- when the last one ended
+    trouble = nil,      -- why it did, or why none came to be
     last_report = nil,  -- the failure that is on the screen
     other_since = nil,  -- when a message to another agent of this computer was seen first while not linked, in seconds
     update = nil,       -- the source of a new version that is to take this one's place
@@ -264,6 +276,18 @@ local function notice_other(self, event)
   if now - self.other_since >= OTHER_SECONDS then self.fatal = presence.words({}) end
 end
 
+-- What is told to whoever asks whether an agent runs here.
+local function about(self)
+  local told, now = self.about(), self.clock()
+  told.link = {
+    address = self.address.base,
+    linked_seconds = self.linked_at and now - self.linked_at,
+    left_seconds = self.left_at and now - self.left_at,
+    trouble = self.trouble,
+  }
+  return told
+end
+
 -- Somebody asks for an update.
 local function take_update(self, name, source)
   local problem = update.refuse(source, self.about().path)
@@ -293,7 +317,7 @@ local function handle(self, event)
     self.jobs:deliver_input(event)
   elseif not input.is_input(name) and not self.link:handle(event) then
     if name == presence.ASK then
-      presence.answer(event[2], self.about())
+      presence.answer(event[2], about(self))
     elseif name == update.EVENT then
       take_update(self, event[2], event[3])
     else

@@ -8,6 +8,7 @@ local ACTIONS = {
   help = "help", ["-help"] = "help", ["--help"] = "help", ["-h"] = "help",
   version = "version", ["-version"] = "version", ["--version"] = "version",
 }
+local DOCTOR = "doctor"
 local VALUES = {
   ["-url"] = "url", ["--url"] = "url",
   ["-token"] = "token", ["--token"] = "token",
@@ -22,6 +23,7 @@ function options.usage(program)
     "Usage:",
     program .. " <ws-url>",
     program .. " -url <ws-url>",
+    program .. " doctor [<ws-url>]",
     program .. " --version",
     "For example:",
     program .. " ws://192.168.1.20:3001",
@@ -32,7 +34,7 @@ end
 
 --- Reads the arguments.
 -- @tparam {string,...} args
--- @treturn table|nil `action` (`run`, `help` or `version`), `url`, `token`, `read_only`.
+-- @treturn table|nil `action` (`run`, `doctor`, `help` or `version`), `url`, `token`, `read_only`.
 -- @treturn string|nil What is wrong with them.
 function options.parse(args)
   local result = { action = "run" }
@@ -43,6 +45,8 @@ function options.parse(args)
     local key = VALUES[name or arg]
     if ACTIONS[arg] then
       return { action = ACTIONS[arg] }
+    elseif arg == DOCTOR and i == 1 then
+      result.action = DOCTOR
     elseif FLAGS[arg] then
       result[FLAGS[arg]] = true
     elseif key then

@@ -23,7 +23,8 @@ local LOST_SECONDS = 0.25
 
 --- Answers whoever asks.
 -- @param name Who asked.
--- @tparam table about `version`; `tab`: its number, or nil; `path`: of the agent's file, or nil.
+-- @tparam table about `version`; `tab`: its number, or nil; `path`: of the agent's file, or nil; `link`: its `address`,
+--   for how many `linked_seconds` it stands, or how many `left_seconds` ago it ended and by which `trouble`.
 function presence.answer(name, about)
   queue(HERE, name, about)
 end

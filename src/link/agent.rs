@@ -27,6 +27,7 @@ const MODULES: &[(&str, &str)] = modules![
     "courier",
     "describe",
     "disk",
+    "doctor",
     "environment",
     "game",
     "guard",
