@@ -4,7 +4,7 @@
 //! link port that in-game agents connect to ([`link`]). Between them stand the [`tools`] that a client calls and the
 //! [`computers`] that they ask. Beside them are other bridges of the same user ([`bridges`]) and MCP servers of others
 //! that the bridge is a client of ([`upstream`]). What a person sees of it all from outside, and does with it, is in
-//! [`hands`].
+//! [`hands`]; what is wrong with their set-up, in [`doctor`].
 
 #![warn(missing_docs, clippy::expect_used, clippy::unwrap_used)]
 
@@ -12,6 +12,7 @@ pub mod base;
 pub mod bridges;
 pub mod commands;
 pub mod computers;
+pub mod doctor;
 pub mod hands;
 pub mod link;
 pub mod mcp;

@@ -12,6 +12,7 @@ pub mod inbox;
 pub mod late;
 mod log_files;
 mod log_flood;
+pub mod log_tail;
 pub mod logging;
 pub mod private;
 pub mod schema;

@@ -20,7 +20,7 @@ pub mod one_machine;
 mod owner_end;
 mod owner_line;
 pub mod role;
-mod secret;
+pub(crate) mod secret;
 mod snapshot;
 
 /// The version of what bridges say to each other. Bridges of different versions don't share a port.

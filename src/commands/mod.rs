@@ -5,6 +5,7 @@
 pub mod computers;
 mod console;
 mod demo;
+mod doctor;
 #[cfg(unix)]
 mod hold;
 mod jobs;
@@ -90,6 +91,7 @@ commands! {
     serve::Serve,
     demo::Demo,
     simulate::Simulate,
+    doctor::Doctor,
     status::Status,
     jobs::Jobs,
     stop::Stop,

@@ -17,11 +17,15 @@ use tokio::{
 
 use super::{
     mailbox::{self, Presence, Questions},
-    message::{Answer, CallRow, JobRow, Orders, Question, StoppedCall, StoppedJob, Told},
+    message::{
+        Answer, CallRow, ComputerRow, JobRow, Orders, Question, StoppedCall, StoppedJob, Told,
+    },
 };
 use crate::{
     base::text::one_line,
-    computers::{Cancelled, Computer, End, ErrorKind, Fleet, Job, Loss, RequestId, Stage},
+    computers::{
+        Cancelled, Computer, End, ErrorKind, Fleet, Job, Loss, Presence as Away, RequestId, Stage,
+    },
     tools::{calls::Calls, wording::name_of},
 };
 
@@ -35,6 +39,9 @@ const TO_TELL: Duration = Duration::from_secs(2);
 /// How long computers have to say that they stopped a job, and a call to end in this process.
 const TO_STOP: Duration = Duration::from_secs(3);
 const TO_END: Duration = Duration::from_secs(2);
+
+/// What our agent calls itself.
+const AGENT: &str = "mcp-computer";
 
 /// A bridge answers what a person asks, for as long as this is kept.
 pub struct Desk {
@@ -137,6 +144,7 @@ impl Clerk {
     async fn answer(&self, name: &str, question: Question) -> Option<Told> {
         let answer = match question {
             Question::Jobs => self.jobs().await,
+            Question::Computers => self.computers().await,
             Question::Stop(mut orders) => self.stop(orders.remove(name)?).await,
         };
         Some(Told {
@@ -182,6 +190,36 @@ impl Clerk {
         Answer::Jobs {
             jobs: jobs.collect(),
             calls,
+        }
+    }
+
+    async fn computers(&self) -> Answer {
+        // How they are reached may not be known yet; a person is not to wait for that.
+        let (known, unreachable) = match timeout(TO_TELL, self.fleet.computers()).await {
+            Ok(Ok(known)) => (known, None),
+            Ok(Err(error)) => (Vec::new(), Some(error.to_string())),
+            Err(_) => (Vec::new(), None),
+        };
+        let computers = known.iter().map(|computer| {
+            let facts = computer.facts();
+            let agent = facts.agent.as_ref();
+            let (since, left) = match computer.presence() {
+                Away::Linked(_) => (facts.linked_since, None),
+                Away::Left { since, why } => (since, Some(why)),
+            };
+            ComputerRow {
+                computer: computer.key,
+                name: name_of(&facts),
+                agent: agent
+                    .filter(|agent| agent.name == AGENT)
+                    .map(|agent| agent.version.clone()),
+                since,
+                left,
+            }
+        });
+        Answer::Computers {
+            computers: computers.collect(),
+            unreachable,
         }
     }
 

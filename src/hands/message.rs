@@ -16,6 +16,8 @@ use crate::{
 pub enum Question {
     /// What runs.
     Jobs,
+    /// Which computers there are.
+    Computers,
     /// To stop something; each bridge, by its name, has orders of its own.
     Stop(BTreeMap<String, Orders>),
 }
@@ -60,6 +62,13 @@ pub enum Answer {
         calls: Vec<CallRow>,
         /// The jobs that it knows, also of other bridges.
         jobs: Vec<JobRow>,
+    },
+    /// Which computers there are.
+    Computers {
+        /// Those that are linked, and those that were.
+        computers: Vec<ComputerRow>,
+        /// Why this bridge reaches none, if it can't.
+        unreachable: Option<String>,
     },
     /// What came of its orders.
     Stopped {
@@ -110,6 +119,21 @@ pub struct JobRow {
     pub code: String,
     /// Whether the bridge that tells of it asked for it.
     pub is_own: bool,
+}
+
+/// A computer that is linked, or was since its bridge began.
+#[derive(Debug, Clone, Serialize, Deserialize)]
+pub struct ComputerRow {
+    /// The computer.
+    pub computer: ComputerKey,
+    /// Its number and label.
+    pub name: String,
+    /// The version of its agent, if it is ours and tells.
+    pub agent: Option<String>,
+    /// Since when it is linked, or is not.
+    pub since: SystemTime,
+    /// Why it left; none: it is linked.
+    pub left: Option<String>,
 }
 
 /// A call that was ended.

@@ -17,6 +17,7 @@ mod commands;
 mod common;
 mod conformance;
 mod conformity;
+mod doctor;
 mod errors;
 mod examples;
 mod hands;

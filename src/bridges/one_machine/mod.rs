@@ -193,7 +193,15 @@ async fn bind(place: (&str, u16)) -> io::Result<(TcpListener, SocketAddr)> {
 
 /// Why a port can't be bound, and what to do.
 fn blocked(place: &HostPort, error: &io::Error) -> Blocked {
-    let advice = match error.kind() {
+    Blocked {
+        address: place.to_string(),
+        reason: format!("{error}. {}", advice(error)),
+    }
+}
+
+/// What to do about a port that can't be bound.
+pub(crate) fn advice(error: &io::Error) -> &'static str {
+    match error.kind() {
         io::ErrorKind::PermissionDenied => {
             "This user may not listen there, or the system keeps the port for itself. Set CC_LINK_PORT to another \
              port over 1023."
@@ -202,10 +210,6 @@ fn blocked(place: &HostPort, error: &io::Error) -> Blocked {
             "That is no address of this machine. Set CC_LINK_HOST to one it has, or to 0.0.0.0 for all of them."
         }
         _ => "Set CC_LINK_HOST to an address of this machine, or to 0.0.0.0 for all of them.",
-    };
-    Blocked {
-        address: place.to_string(),
-        reason: format!("{error}. {advice}"),
     }
 }
 

@@ -2,6 +2,7 @@
 
 use std::{
     net::SocketAddr,
+    path::Path,
     process::{ExitStatus, Stdio},
     sync::{Arc, Mutex},
     time::{Duration, Instant},
@@ -71,8 +72,13 @@ impl Bridge {
 
     /// The same, with changes to its command line or environment.
     pub fn start_with(change: impl FnOnce(&mut Command)) -> Self {
+        Self::start_program(Path::new(env!("CARGO_BIN_EXE_mcp-bridge")), change)
+    }
+
+    /// The same of another file with the program in it.
+    pub fn start_program(program: &Path, change: impl FnOnce(&mut Command)) -> Self {
         let folder = tempfile::tempdir().unwrap();
-        let mut command = Command::new(env!("CARGO_BIN_EXE_mcp-bridge"));
+        let mut command = Command::new(program);
         command
             .env("MCP_BRIDGE_CONFIG_DIR", folder.path().join("config"))
             .env("MCP_BRIDGE_STATE_DIR", folder.path().join("state"))

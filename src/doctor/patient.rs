@@ -1,0 +1,87 @@
+//! The set-up that is looked at: where things are, and what several checks want to know, asked once.
+
+use std::{
+    io,
+    sync::OnceLock,
+    time::{Duration, SystemTime},
+};
+
+use super::place;
+use crate::{
+    base::host_and_port::HostPort,
+    bridges::one_machine::port_holder::{self, Health, Unknown},
+    hands::{
+        mailbox::{self, Round},
+        message::Question,
+    },
+    settings::{Config, ConfigError, Flags, Folders},
+    setup::machine::Machine,
+};
+
+/// How long bridges have to tell of their computers.
+const TO_ANSWER: Duration = Duration::from_secs(4);
+
+/// A person's set-up, as the process that looks at it finds it.
+pub struct Patient {
+    /// Where the bridge's own files are.
+    pub folders: Folders,
+    /// The machine, this program and the environment.
+    pub machine: Machine,
+    /// Now.
+    pub now: SystemTime,
+    config: Result<Config, ConfigError>,
+    health: OnceLock<Result<Health, Unknown>>,
+    bridges: OnceLock<io::Result<Round>>,
+}
+
+impl Patient {
+    /// The set-up that these flags make on this machine.
+    pub fn new(flags: &Flags, machine: Machine, folders: &Folders) -> Self {
+        let variable = |name: &str| machine.variables.get(name).cloned();
+        let config = Config::load(flags, variable, folders);
+        Self {
+            folders: folders.clone(),
+            machine,
+            now: SystemTime::now(),
+            config,
+            health: OnceLock::new(),
+            bridges: OnceLock::new(),
+        }
+    }
+
+    /// The settings that a bridge would have which is started like this process.
+    ///
+    /// # Errors
+    /// What is wrong with them.
+    pub fn config(&self) -> Result<&Config, &ConfigError> {
+        self.config.as_ref()
+    }
+
+    /// Where the link port is to be; none if the settings can't be used.
+    pub fn place(&self) -> Option<HostPort> {
+        let link = &self.config().ok()?.link;
+        Some(HostPort {
+            host: link.host.clone(),
+            port: link.port,
+        })
+    }
+
+    /// What the holder of the link port says of itself.
+    pub fn health(&self, place: &HostPort) -> &Result<Health, Unknown> {
+        self.health.get_or_init(|| {
+            // Nobody else's machine is asked.
+            place::can_bind(&place.host, 0).map_err(Unknown::Unreachable)?;
+            let runtime = tokio::runtime::Builder::new_current_thread()
+                .enable_all()
+                .build()
+                .map_err(Unknown::Unreachable)?;
+            runtime.block_on(port_holder::health(place))
+        })
+    }
+
+    /// What each bridge of this user that runs tells of the computers.
+    pub fn bridges(&self) -> &io::Result<Round> {
+        self.bridges
+            .get_or_init(|| mailbox::ask(&self.folders.shared, &Question::Computers, TO_ANSWER))
+    }
+}
