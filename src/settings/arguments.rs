@@ -18,6 +18,28 @@ pub(crate) struct FlagsOf<G> {
     group: PhantomData<G>,
 }
 
+impl<G> Default for FlagsOf<G> {
+    /// None given.
+    fn default() -> Self {
+        Self {
+            given: Flags::default(),
+            group: PhantomData,
+        }
+    }
+}
+
+impl<G: Group> FlagsOf<G> {
+    /// What was given, by the variables of the environment that say the same.
+    pub(crate) fn variables(&self) -> Vec<(&'static str, String)> {
+        let settings = G::settings().into_iter();
+        let given = settings.filter_map(|setting| {
+            let value = self.given.value(setting.flag)?;
+            Some((setting.variable, value.to_owned()))
+        });
+        given.collect()
+    }
+}
+
 impl<G: Group> Args for FlagsOf<G> {
     fn augment_args(command: Command) -> Command {
         command.args(G::settings().iter().map(argument))
@@ -30,10 +52,7 @@ impl<G: Group> Args for FlagsOf<G> {
 
 impl<G: Group> FromArgMatches for FlagsOf<G> {
     fn from_arg_matches(matches: &ArgMatches) -> Result<Self, clap::Error> {
-        let mut flags = Self {
-            given: Flags::default(),
-            group: PhantomData,
-        };
+        let mut flags = Self::default();
         flags.update_from_arg_matches(matches)?;
         Ok(flags)
     }

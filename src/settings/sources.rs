@@ -19,6 +19,10 @@ impl Flags {
         self
     }
 
+    pub(super) fn value(&self, flag: &str) -> Option<&str> {
+        self.0.get(flag).map(String::as_str)
+    }
+
     pub(super) fn set(&mut self, flag: &'static str, value: String) {
         self.0.insert(flag, value);
     }

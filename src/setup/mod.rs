@@ -6,6 +6,8 @@
 
 pub mod asking;
 pub mod change;
+pub mod clients;
+pub mod edit;
 pub mod file;
 mod hiding;
 pub mod ledger;

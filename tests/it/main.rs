@@ -49,6 +49,7 @@ mod properties;
 mod readme;
 mod sandbox;
 mod scripts;
+mod setup_client;
 mod simulator;
 mod stdio;
 mod taken;

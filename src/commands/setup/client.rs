@@ -1,34 +1,232 @@
 //! `mcp-bridge setup client`: the bridge's entry in the files of MCP clients.
 
-use clap::Args;
-use serde_json::json;
+use std::{collections::BTreeMap, path::Path};
+
+use clap::{Args, ValueEnum};
 
 use super::scene::Scene;
-use crate::setup::ledger::Ledger;
+use crate::{
+    commands::startup,
+    settings::{Config, FlagsOf, McpConfig},
+    setup::{
+        asking::How,
+        clients::{
+            self,
+            adding::{self, Wish},
+            client::{self, Scope},
+            removing,
+            shape::Reach,
+        },
+        ledger::Ledger,
+    },
+};
 
-/// The name of this part in the ledger.
-const PART: &str = "client";
+/// The name of the entry, unless another is given.
+const NAME: &str = "computercraft";
 
-/// Show the entry that MCP clients need to start the bridge
-#[derive(Debug, Default, Args)]
-pub struct Client {}
+/// Longer names leave no room for the names of tools: some clients allow 60 characters for both together.
+const LONGEST_NAME: usize = 24;
+
+/// The variable that names the user's tools, by paths that have to be whole.
+const TOOLS: &str = "MCP_BRIDGE_TOOLS";
+
+/// Variables that move our folders. A client may not hand them on, and then its bridge would not find the others.
+const FOLDERS: [&str; 2] = ["MCP_BRIDGE_CONFIG_DIR", "MCP_BRIDGE_STATE_DIR"];
+
+/// Add the bridge to the MCP clients that are installed here; settings that are given go into its entry
+#[derive(Debug, Args)]
+pub struct Client {
+    /// The clients, such as claude-code; without any, all that are installed
+    #[arg(value_name = "NAME")]
+    clients: Vec<String>,
+
+    /// For you in all folders, or for all who work in this one: its file may be shared
+    #[arg(long, value_enum, default_value_t = For::User)]
+    scope: For,
+
+    /// Let the clients connect to a running `mcp-bridge serve`, instead of starting a bridge each
+    #[arg(long)]
+    http: bool,
+
+    /// What the clients call the bridge
+    #[arg(long, default_value = NAME, value_parser = name)]
+    name: String,
+
+    #[command(flatten)]
+    settings: FlagsOf<Config>,
+
+    #[command(flatten)]
+    mcp: FlagsOf<McpConfig>,
+}
+
+#[derive(Debug, Clone, Copy, ValueEnum)]
+enum For {
+    User,
+    Project,
+}
+
+impl Default for Client {
+    /// As without any argument.
+    fn default() -> Self {
+        Self {
+            clients: Vec::new(),
+            scope: For::User,
+            http: false,
+            name: NAME.to_owned(),
+            settings: FlagsOf::default(),
+            mcp: FlagsOf::default(),
+        }
+    }
+}
+
+/// A name that all clients take.
+fn name(text: &str) -> Result<String, String> {
+    let is_fit = |c: char| c.is_ascii_alphanumeric() || matches!(c, '_' | '-');
+    if !text.is_empty() && text.len() <= LONGEST_NAME && text.chars().all(is_fit) {
+        return Ok(text.to_owned());
+    }
+    Err(format!(
+        "at most {LONGEST_NAME} letters, digits, `-` and `_`"
+    ))
+}
 
 impl Client {
     pub fn run(self, scene: &mut Scene<'_, '_>) {
+        let mut chosen = Vec::new();
+        for id in &self.clients {
+            match clients::named(id) {
+                Some(client) => chosen.push(client),
+                None => {
+                    let known: Vec<_> = clients::all()
+                        .iter()
+                        .map(|client| client.id.as_str())
+                        .collect();
+                    return scene.asking.refuse(&format!(
+                        "✗ No client is called `{id}`. There are {}.",
+                        known.join(", ")
+                    ));
+                }
+            }
+        }
+        let (reach, url) = match self.reach(scene) {
+            Ok(reach) => reach,
+            Err(problem) => return scene.asking.refuse(&format!("✗ {problem}")),
+        };
+        let mut ledger = Ledger::open(&scene.folders.shared);
         if scene.remove {
-            let ledger = Ledger::open(&scene.folders.shared);
-            for addition in ledger.of(PART) {
-                scene.asking.say(&format!(
-                    "Take the entry out of {}.",
-                    addition.file.display()
-                ));
+            return removing::remove(
+                &self.clients,
+                scene.machine,
+                &url,
+                &mut ledger,
+                scene.asking,
+            );
+        }
+        let wish = Wish {
+            machine: scene.machine,
+            name: self.name,
+            reach,
+            url,
+            scope: match self.scope {
+                For::User => Scope::User,
+                For::Project => Scope::Project,
+            },
+        };
+        if chosen.is_empty() {
+            chosen = installed(&wish);
+        }
+        if chosen.is_empty() {
+            scene
+                .asking
+                .say("No MCP client that setup knows was found here. Most take this entry:");
+            if let Some(client) = clients::named("claude-desktop") {
+                adding::print(client, &wish, scene.asking);
             }
             return;
         }
-        let entry = json!({"mcpServers": {"computercraft": {"command": scene.machine.program}}});
-        scene
-            .asking
-            .say("Most MCP clients take this into their file of servers:\n");
-        scene.asking.say(&format!("{entry:#}"));
+        for client in chosen {
+            match scene.asking.how {
+                How::Print => adding::print(client, &wish, scene.asking),
+                _ => adding::add(client, &wish, &mut ledger, scene.asking),
+            }
+        }
     }
+
+    /// How clients are to reach the bridge, and where one over HTTP is.
+    fn reach(&self, scene: &Scene<'_, '_>) -> Result<(Reach, String), String> {
+        let wrong = |error: &dyn std::fmt::Display| error.to_string();
+        let mcp = McpConfig::load(&self.mcp.given, startup::variable, scene.folders)
+            .map_err(|error| wrong(&error))?;
+        let host = match mcp.host.as_str() {
+            "0.0.0.0" => "127.0.0.1".to_owned(),
+            "::" => "[::1]".to_owned(),
+            host if host.contains(':') => format!("[{host}]"),
+            host => host.to_owned(),
+        };
+        let url = format!("http://{host}:{}/mcp", mcp.port);
+        let (own, of_mcp) = (self.settings.variables(), self.mcp.variables());
+        if self.http {
+            if let Some((variable, _)) = own.first() {
+                return Err(format!(
+                    "{variable} is a setting of the bridge that runs: give it to `mcp-bridge serve` instead."
+                ));
+            }
+            let token = of_mcp
+                .into_iter()
+                .find(|(variable, _)| *variable == "MCP_TOKEN");
+            if mcp.token.is_some() && token.is_none() {
+                return Err(
+                    "The bridge wants a token from clients: give it by --mcp-token.".to_owned(),
+                );
+            }
+            let token = token.map(|(_, token)| token);
+            return Ok((
+                Reach::Address {
+                    url: url.clone(),
+                    token,
+                },
+                url,
+            ));
+        }
+        if let Some((variable, _)) = of_mcp.first() {
+            return Err(format!(
+                "{variable} counts only with --http: a bridge that a client starts serves no HTTP."
+            ));
+        }
+        // Only the flags: what the environment and config.toml say, the bridge reads by itself.
+        let config = Config::resolve(&self.settings.given, |_| None, Path::new("config.toml"), "")
+            .map_err(|error| wrong(&error))?;
+        let mut env: BTreeMap<_, _> = own
+            .into_iter()
+            .map(|(name, value)| (name.to_owned(), value))
+            .collect();
+        if let Some(tools) = env.get_mut(TOOLS) {
+            let folders = config
+                .tools
+                .chosen
+                .folders
+                .iter()
+                .map(|folder| folder.display().to_string());
+            let names = config.tools.chosen.names.into_iter().flatten();
+            *tools = folders.chain(names).collect::<Vec<_>>().join(",");
+        }
+        for variable in FOLDERS {
+            if let Some(folder) = scene.machine.variable(variable) {
+                let folder = std::path::absolute(folder).map_err(|error| wrong(&error))?;
+                env.insert(variable.to_owned(), folder.display().to_string());
+            }
+        }
+        let command = scene.machine.program.display().to_string();
+        Ok((Reach::Program { command, env }, url))
+    }
+}
+
+/// The clients that are installed here and have a file of the scope, or at least a place to paste to.
+fn installed(wish: &Wish<'_>) -> Vec<&'static client::Client> {
+    let clients = clients::all().iter();
+    let here = clients.filter(|client| client.is_installed(wish.machine));
+    here.filter(|client| {
+        wish.scope == Scope::User || !client.files(wish.machine, wish.scope).is_empty()
+    })
+    .collect()
 }

@@ -1,0 +1,249 @@
+//! `mcp-bridge setup client` as a person runs it, and what real clients make of the entry.
+
+use std::{
+    fs,
+    path::{Path, PathBuf},
+    process::{Command, Output, Stdio},
+};
+
+use tempfile::TempDir;
+
+use crate::common::registries::{from_npm, sources};
+
+/// A user's home folder, in which nothing is yet.
+struct Home(TempDir);
+
+impl Home {
+    fn new() -> Self {
+        let home = Self(tempfile::tempdir().unwrap());
+        fs::create_dir_all(home.at("project")).unwrap();
+        home
+    }
+
+    fn at(&self, path: &str) -> PathBuf {
+        self.0.path().join(path)
+    }
+
+    /// A program that sees this home and nothing of whoever runs the tests.
+    fn command(&self, program: &Path, path: &str) -> Command {
+        let mut command = Command::new(program);
+        command
+            .env_clear()
+            .env("HOME", self.0.path())
+            .env("USERPROFILE", self.0.path())
+            .env("APPDATA", self.at("AppData/Roaming"))
+            .env("LOCALAPPDATA", self.at("AppData/Local"))
+            .env("PATH", path)
+            .current_dir(self.at("project"))
+            .stdin(Stdio::null());
+        for name in ["SYSTEMROOT", "TEMP", "TMP"] {
+            if let Some(value) = std::env::var_os(name) {
+                command.env(name, value);
+            }
+        }
+        command
+    }
+
+    /// `mcp-bridge setup` with these arguments; `path` leads to the clients' programs.
+    fn setup(&self, arguments: &[&str], path: &str) -> Output {
+        let mut command = self.command(Path::new(env!("CARGO_BIN_EXE_mcp-bridge")), path);
+        command.env("MCP_BRIDGE_STATE_DIR", self.at("state"));
+        command.env("MCP_BRIDGE_CONFIG_DIR", self.at("config"));
+        command.arg("setup").args(arguments).output().unwrap()
+    }
+}
+
+fn text(output: &Output) -> String {
+    String::from_utf8_lossy(&output.stdout).into_owned() + &String::from_utf8_lossy(&output.stderr)
+}
+
+#[test]
+fn nothing_is_written_where_nobody_can_say_yes() {
+    let home = Home::new();
+    let file = home.at(".cursor/mcp.json");
+    fs::create_dir_all(file.parent().unwrap()).unwrap();
+    for (arguments, code, part) in [
+        (&["client"][..], 2, "`--yes` says yes"),
+        (&["client", "--dry-run"], 0, "+++ "),
+        (
+            &["client", "--print"],
+            0,
+            "cursor://anysphere.cursor-deeplink/",
+        ),
+        (&["client", "--print", "jan"], 0, "In Jan:"),
+        (
+            &["client", "emacs"],
+            1,
+            "No client is called `emacs`. There are claude-desktop, ",
+        ),
+        (
+            &["client", "--link-port", "x", "--yes"],
+            1,
+            "the flag --link-port is `x`",
+        ),
+        (
+            &["client", "--mcp-port", "1", "--yes"],
+            1,
+            "MCP_PORT counts only with --http",
+        ),
+        (
+            &["client", "--http", "--link-port", "1", "--yes"],
+            1,
+            "CC_LINK_PORT is a setting of the bridge",
+        ),
+        (&["client", "--name", "a b", "--yes"], 2, "letters, digits"),
+        (&["client", "--yes", "--dry-run"], 2, "cannot be used with"),
+    ] {
+        let output = home.setup(arguments, "");
+        let said = text(&output);
+        assert_eq!(output.status.code(), Some(code), "{arguments:?}: {said}");
+        assert!(said.contains(part), "{arguments:?}: no {part} in {said}");
+        assert!(!file.exists(), "{arguments:?}: {said}");
+    }
+}
+
+#[test]
+fn an_entry_is_added_to_what_is_installed_with_all_settings_and_goes_again() {
+    let home = Home::new();
+    fs::create_dir_all(home.at(".cursor")).unwrap();
+    fs::create_dir_all(home.at(".codex")).unwrap();
+    let codex = "# mine\nmodel = \"x\"\n";
+    fs::write(home.at(".codex/config.toml"), codex).unwrap();
+    let arguments = [
+        "--yes",
+        "client",
+        "--link-port",
+        "3002",
+        "--link-token",
+        "a-secret",
+        "--read-only",
+        "--tools",
+        "./mine,echo",
+    ];
+    let added = home.setup(&arguments, "");
+    let said = text(&added);
+    assert!(
+        added.status.success() && !said.contains("a-secret"),
+        "{said}"
+    );
+    let cursor: serde_json::Value =
+        serde_json::from_str(&fs::read_to_string(home.at(".cursor/mcp.json")).unwrap()).unwrap();
+    let entry = &cursor["mcpServers"]["computercraft"];
+    assert!(
+        Path::new(entry["command"].as_str().unwrap()).is_absolute(),
+        "{entry}"
+    );
+    let env = &entry["env"];
+    assert_eq!(env["CC_LINK_PORT"], "3002");
+    assert_eq!(env["CC_LINK_TOKEN"], "a-secret");
+    assert_eq!(env["MCP_BRIDGE_READ_ONLY"], "true");
+    assert_eq!(
+        env["MCP_BRIDGE_STATE_DIR"],
+        home.at("state").to_str().unwrap()
+    );
+    let tools = env["MCP_BRIDGE_TOOLS"].as_str().unwrap();
+    assert!(
+        tools.ends_with("mine,echo") && Path::new(tools).is_absolute(),
+        "{tools}"
+    );
+    let toml = fs::read_to_string(home.at(".codex/config.toml")).unwrap();
+    assert!(
+        toml.starts_with(codex) && toml.contains("[mcp_servers.computercraft]"),
+        "{toml}"
+    );
+
+    let again = home.setup(&["--yes"], "");
+    assert!(again.status.success(), "{}", text(&again));
+    assert_eq!(
+        fs::read_to_string(home.at(".codex/config.toml")).unwrap(),
+        toml
+    );
+
+    let removed = home.setup(&["--remove", "--yes"], "");
+    assert!(removed.status.success(), "{}", text(&removed));
+    assert_eq!(
+        fs::read_to_string(home.at(".codex/config.toml")).unwrap(),
+        codex
+    );
+    assert_eq!(fs::read_dir(home.at(".codex")).unwrap().count(), 1);
+    assert_eq!(fs::read_dir(home.at(".cursor")).unwrap().count(), 0);
+}
+
+/// The program of a client from npm: in the packages whose name begins so, at `path`.
+async fn program(client: &str, package: &str, path: &str) -> PathBuf {
+    let installed = from_npm(&sources().join(client)).await;
+    let modules = installed
+        .unwrap_or_else(|problem| panic!("{problem}"))
+        .join("node_modules");
+    let (folder, prefix) = package.rsplit_once('/').unwrap_or(("", package));
+    let inside = fs::read_dir(modules.join(folder)).unwrap().flatten();
+    let named = inside.filter(|entry| entry.file_name().to_string_lossy().starts_with(prefix));
+    let programs = named.map(|entry| entry.path().join(path));
+    let mut programs = programs.map(|path| path.with_extension(std::env::consts::EXE_EXTENSION));
+    programs
+        .find(|path| path.is_file())
+        .unwrap_or_else(|| panic!("npm has no {client} for this machine"))
+}
+
+/// A client from npm lists the server that setup has added, and then no more.
+async fn lists(client: &str, program: PathBuf) {
+    let home = Home::new();
+    let path = program.parent().unwrap().to_str().unwrap();
+    let settings = [
+        "--link-host",
+        "127.0.0.1",
+        "--link-port",
+        "0",
+        "--upstream",
+        "off",
+    ];
+    let added = home.setup(
+        &[&["client", client, "--yes"][..], &settings].concat(),
+        path,
+    );
+    assert!(added.status.success(), "{}", text(&added));
+    let list = || {
+        let mut command = home.command(&program, path);
+        command.env("OPENCODE_DISABLE_MODELS_FETCH", "1");
+        command.env("CLAUDE_CODE_DISABLE_NONESSENTIAL_TRAFFIC", "1");
+        text(&command.args(["mcp", "list"]).output().unwrap())
+    };
+    let listed = list();
+    let line = listed
+        .lines()
+        .find(|line| line.contains("computercraft"))
+        .unwrap_or_default();
+    assert!(
+        line.to_lowercase().contains("connected"),
+        "{listed}\n{}",
+        text(&added)
+    );
+    let again = home.setup(&["client", client, "--yes"], path);
+    assert!(
+        text(&again).contains("has the entry already"),
+        "{}",
+        text(&again)
+    );
+    let removed = home.setup(&["--remove", "--yes"], path);
+    assert!(removed.status.success(), "{}", text(&removed));
+    let listed = list();
+    assert!(!listed.contains("computercraft"), "{listed}");
+}
+
+#[tokio::test]
+async fn claude_code_connects_by_the_entry_that_its_own_command_wrote() {
+    lists(
+        "claude-code",
+        program("claude-code", "@anthropic-ai/claude-code-", "claude").await,
+    )
+    .await;
+}
+
+#[tokio::test]
+async fn opencode_connects_by_the_entry() {
+    lists(
+        "opencode",
+        program("opencode", "opencode-", "bin/opencode").await,
+    )
+    .await;
+}
