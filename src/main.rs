@@ -4,6 +4,11 @@ use std::process::ExitCode;
 
 use clap::Parser;
 use mcp_bridge::commands::CommandLine;
+use mimalloc::MiMalloc;
+
+/// What many links held goes back to the system when they go: the system's own allocators on Linux keep most of it.
+#[global_allocator]
+static ALLOCATOR: MiMalloc = MiMalloc;
 
 fn main() -> ExitCode {
     CommandLine::parse().run()

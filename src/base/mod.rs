@@ -1,11 +1,13 @@
 //! What belongs to no floor: text for people, bytes as text, tokens, HTTP as both ports speak it, failures of WebSockets,
 //! excerpts of texts, files of others, small stores, what processes ask each other by files, the log, JSON Schema, what
-//! clients refuse.
+//! clients refuse, bounds that many share, memory that was freed.
 
+pub mod budget;
 pub mod byte_text;
 pub mod client_rules;
 pub mod excerpt;
 pub mod files;
+pub mod freed_memory;
 pub mod host_and_port;
 pub mod http;
 pub mod inbox;

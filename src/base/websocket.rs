@@ -52,6 +52,10 @@ impl Failure {
             | io::ErrorKind::ConnectionReset
             | io::ErrorKind::NotConnected
             | io::ErrorKind::UnexpectedEof => Self::BrokeOff,
+            // See `base::http::intake`.
+            io::ErrorKind::QuotaExceeded => Self::Other(
+                "more came of a message that was not whole than there is room for".to_owned(),
+            ),
             _ => Self::Other(format!("the network failed: {error}")),
         }
     }

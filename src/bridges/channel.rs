@@ -1,9 +1,11 @@
 //! A line between two bridges, whatever carries it.
 
-use std::pin::Pin;
+use std::{pin::Pin, sync::Arc};
 
 use futures_util::{Sink, Stream};
 use thiserror::Error;
+
+use crate::base::http::intake::Intake;
 
 /// A line between two bridges: whole messages, in order, until it ends.
 pub struct Channel {
@@ -11,6 +13,9 @@ pub struct Channel {
     pub sender: MessageSink,
     /// From the other bridge; ends when that leaves. A line that breaks is an error.
     pub receiver: MessageStream,
+    /// What lets the other side send no more than a greeting, until it has shown that it may. None where no stranger
+    /// can come.
+    pub intake: Option<Arc<Intake>>,
 }
 
 /// See [`Channel::sender`].

@@ -59,6 +59,7 @@ impl GuestEnd {
     pub async fn serve(mut self, registry: &Registry, bridges: impl Fn(usize)) -> Ended {
         let _line = registry.departure.line();
         let Channel {
+            intake: _,
             mut sender,
             mut receiver,
         } = self.channel;
@@ -283,9 +284,9 @@ impl Computers<'_> {
         };
         let link = Link::new(introduction.terms(), Box::new(outlet));
         let facts = introduction.facts();
-        let (computer, older) = self
-            .registry
-            .register(facts, &introduction.known, link.clone());
+        let (computer, older) =
+            self.registry
+                .register(facts, introduction.known.clone(), link.clone());
         tracing::info!(computer = %id, label = ?introduction.label, "linked to the link port's owner");
         if let Some(change) = &introduction.changed_hands {
             computer.changed_hands(change.clone());

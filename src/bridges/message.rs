@@ -311,8 +311,6 @@ impl Introduction {
     /// What there is to tell of a computer and this link of it.
     pub fn of(computer: &Computer, link: Option<&Link>) -> Self {
         let facts = computer.facts();
-        let mut known = link.map_or_else(Vec::new, |link| link.terms.known.clone());
-        known.extend(computer.known_of_others());
         Self {
             computer_id: computer.key,
             link: link.map_or(0, |link| link.terms.serial),
@@ -327,7 +325,7 @@ impl Introduction {
             linked_since: facts.linked_since,
             last_seen: Some(facts.last_seen()),
             max_message: link.map_or(0, |link| link.terms.max_message),
-            known,
+            known: computer.known(),
             knows_detach: link.is_some_and(|link| link.terms.knows_detach),
             clock: link
                 .and_then(|link| link.terms.clock.as_ref())
@@ -361,7 +359,6 @@ impl Introduction {
             serial: self.link,
             dialect: self.boot.clone().into(),
             max_message: self.max_message.min(DEFAULT_MAX_MESSAGE),
-            known: Vec::new(),
             knows_detach: self.knows_detach,
             clock: self.clock.map(|reading| AgentClock::new(reading.into())),
         }

@@ -106,6 +106,7 @@ impl OwnerEnd {
         let Channel {
             mut sender,
             mut receiver,
+            intake,
         } = channel;
         let greeting = greet(&mut sender, &mut receiver, &self.secret);
         let greeted = match timeout(GREETING_TIME, greeting)
@@ -123,6 +124,9 @@ impl OwnerEnd {
                 return;
             }
         };
+        if let Some(intake) = intake {
+            intake.trust();
+        }
         let departure = &self.registry.departure;
         let _line = departure.line();
         let pid = greeted.pid;

@@ -7,7 +7,7 @@ use futures_util::FutureExt;
 use tokio::sync::{Notify, watch};
 
 use crate::{
-    base::{host_and_port::HostPort, late::LateAnswers, token::LONG_ENOUGH},
+    base::{host_and_port::HostPort, token::LONG_ENOUGH},
     bridges::{
         guests::Guests,
         one_machine::{self, Enter, OneMachine, ServePort},
@@ -84,11 +84,7 @@ pub fn routes(
         );
     }
     let admission = LinkAdmission::new(token, config.names.clone());
-    let shared = Arc::new(Shared {
-        registry: registry.clone(),
-        token: config.token.clone(),
-        late: LateAnswers::default(),
-    });
+    let shared = Arc::new(Shared::new(registry.clone(), config.token.clone()));
     let door = Door {
         subprotocol: one_machine::SUBPROTOCOL,
         max_message: one_machine::MAX_GUEST_MESSAGE,

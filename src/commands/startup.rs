@@ -7,7 +7,10 @@ use thiserror::Error;
 
 use super::{computers, console, limits, signals::LeaveSignals};
 use crate::{
-    base::logging::{self, LogError},
+    base::{
+        freed_memory,
+        logging::{self, LogError},
+    },
     computers::Fleet,
     hands::desk::Desk,
     mcp::server::Server,
@@ -110,6 +113,7 @@ fn block_on(
     let why = runtime.block_on(async {
         let signals = LeaveSignals::listen().context("signals can't be listened to")?;
         limits::raise_open_files();
+        freed_memory::give_back();
         tracing::info!(
             version = env!("CARGO_PKG_VERSION"),
             pid = std::process::id(),

@@ -14,9 +14,10 @@ use tokio::{
 use tracing::Instrument;
 
 use super::{
-    computer::{ACCEPT_TIME, AWAY_TIME, Computer, Presence, lock, may_come_back},
+    computer::{ACCEPT_TIME, AWAY_TIME, Computer, Presence, may_come_back},
     ends::{Cancelled, Loss},
     job::{Job, Progress, Stage},
+    job_table::lock,
     link::{Link, Outbound},
 };
 use crate::wire::{
@@ -320,7 +321,7 @@ mod tests {
             since: SystemTime::now() - time,
             why: "it was unloaded".to_owned(),
         };
-        Computer::new(facts, presence)
+        Computer::new(facts, presence, Arc::default())
     }
 
     #[tokio::test(start_paused = true)]

@@ -1,7 +1,10 @@
 //! One computer across its links: whether it is here, and the jobs that it was asked for.
 
 use std::{
-    sync::{Arc, Mutex, MutexGuard, PoisonError, RwLock},
+    sync::{
+        Arc, Mutex, MutexGuard, PoisonError, RwLock,
+        atomic::{AtomicBool, Ordering},
+    },
     time::{Duration, SystemTime},
 };
 
@@ -12,13 +15,17 @@ use super::{
     facts::Facts,
     holder::{ChangeOfHands, Holder},
     job::{About, Job, Stage},
-    job_table::{JobTable, OPEN_JOBS, OPEN_JOBS_OF_OTHERS},
+    job_table::{JobTable, OPEN_JOBS, OPEN_JOBS_OF_OTHERS, lock},
     key::ComputerKey,
     link::{Link, Turn},
+    room::{self, Room},
 };
-use crate::wire::{
-    frame::{JobReport, OutputPiece, Response},
-    names::RequestId,
+use crate::{
+    base::budget::{Budget, Share},
+    wire::{
+        frame::{JobReport, OutputPiece, Response},
+        names::RequestId,
+    },
 };
 
 /// How long a request may go without an `accepted` before it is sent again: the game drops events when its queue is
@@ -41,11 +48,36 @@ pub struct Computer {
     /// Who has the number.
     holder: Mutex<Holder>,
     /// What this bridge asked.
-    pub(super) jobs: Mutex<JobTable>,
-    /// What other bridges asked, or an earlier run of this one: so that none of them uses up the room of another.
-    pub(super) others: Mutex<JobTable>,
+    pub(super) jobs: Arc<Mutex<JobTable>>,
+    /// What other bridges asked that are here: so that none of them uses up the room of another.
+    pub(super) others: Arc<Mutex<JobTable>>,
+    /// What only the agent tells of: of bridges that are gone, or not here yet, or made up. It goes with the link.
+    pub(super) announced: Mutex<JobTable>,
+    /// The requests that the agent knew when it linked.
+    told: Mutex<Told>,
+    /// What these may hold.
+    announced_room: Arc<Budget>,
+    /// What the jobs of all computers share.
+    pub(super) room: Arc<Room>,
+    /// Whether code was ever to be run on it.
+    used: AtomicBool,
     /// This bridge's turn at it.
     pub(super) turn: Turn,
+}
+
+/// How many ids of requests an agent may tell of as it links, however much is held for other computers.
+const ALWAYS_KNOWN: usize = 16;
+
+/// About how many bytes an id takes beside its own.
+const ID_SIZE: usize = 16;
+
+/// Which requests an agent knew when it linked.
+#[derive(Debug)]
+struct Told {
+    ids: Vec<RequestId>,
+    /// Whether these are all that it told of.
+    whole: bool,
+    _room: Share,
 }
 
 /// Whether a computer can be asked now.
@@ -64,23 +96,80 @@ pub enum Presence {
 
 impl Computer {
     /// A computer that is heard of for the first time.
-    pub fn new(facts: Facts, presence: Presence) -> Self {
+    pub fn new(facts: Facts, presence: Presence, room: Arc<Room>) -> Self {
         let mut holder = Holder::default();
         holder.linked(facts.key_mark.as_ref(), facts.address);
+        let announced_room = room.of_agent();
         Self {
             key: facts.key,
             facts: RwLock::new(Arc::new(facts)),
             presence: watch::Sender::new(presence),
             holder: Mutex::new(holder),
-            jobs: Mutex::new(JobTable::new(OPEN_JOBS)),
-            others: Mutex::new(JobTable::new(OPEN_JOBS_OF_OTHERS)),
+            jobs: Arc::new(Mutex::new(JobTable::new(OPEN_JOBS))),
+            others: Arc::new(Mutex::new(JobTable::new(OPEN_JOBS_OF_OTHERS))),
+            announced: Mutex::new(JobTable::new(OPEN_JOBS_OF_OTHERS)),
+            told: Mutex::new(Told {
+                ids: Vec::new(),
+                whole: true,
+                _room: announced_room.share(),
+            }),
+            announced_room,
+            room,
+            used: AtomicBool::new(false),
             turn: Turn::default(),
         }
     }
 
-    /// The requests of other bridges that it has, or had.
-    pub fn known_of_others(&self) -> Vec<RequestId> {
-        lock(&self.others).known().cloned().collect()
+    /// The requests that its agent knew when it linked, and those of other bridges that it has, or had, since.
+    pub fn known(&self) -> Vec<RequestId> {
+        let mut known = self.told().ids.clone();
+        known.extend(lock(&self.others).known().cloned());
+        known.extend(lock(&self.announced).known().cloned());
+        known
+    }
+
+    /// Notes which requests its agent knows as it links.
+    pub(super) fn told_of(&self, ids: Vec<RequestId>) {
+        let mut room = self.announced_room.share();
+        let size = |id: &RequestId| size_of::<RequestId>() + id.as_str().len() + ID_SIZE;
+        let more = ids.iter().skip(ALWAYS_KNOWN).map(size).sum();
+        let whole = room.take(more);
+        let ids = if whole { ids } else { Vec::new() };
+        *self.told() = Told {
+            ids,
+            whole,
+            _room: room,
+        };
+    }
+
+    /// Whether there was room for the ids of all requests that its agent knew when it linked.
+    pub fn is_told_whole(&self) -> bool {
+        self.told().whole
+    }
+
+    fn told(&self) -> MutexGuard<'_, Told> {
+        // It is never left half changed.
+        self.told.lock().unwrap_or_else(PoisonError::into_inner)
+    }
+
+    /// Whether code was ever to be run on it: it is worth remembering.
+    pub fn was_used(&self) -> bool {
+        self.used.load(Ordering::Relaxed)
+    }
+
+    /// Notes that code is to be run on it.
+    pub(super) fn note_use(&self) {
+        self.used.store(true, Ordering::Relaxed);
+    }
+
+    /// What its agent may make this bridge hold by itself.
+    pub fn announced_room(&self) -> &Arc<Budget> {
+        &self.announced_room
+    }
+
+    /// Whether a bridge that is here waits for something of it.
+    pub fn is_asked(&self) -> bool {
+        lock(&self.jobs).has_open() || lock(&self.others).has_open()
     }
 
     /// What it told of itself when it last linked.
@@ -102,6 +191,14 @@ impl Computer {
         self.presence.borrow().clone()
     }
 
+    /// Since when it is gone; none if it is linked.
+    pub fn gone_since(&self) -> Option<SystemTime> {
+        match &*self.presence.borrow() {
+            Presence::Left { since, .. } => Some(*since),
+            Presence::Linked(_) => None,
+        }
+    }
+
     /// The link, if it is linked.
     pub fn link(&self) -> Option<Arc<Link>> {
         match &*self.presence.borrow() {
@@ -119,9 +216,15 @@ impl Computer {
     }
 
     /// Notes a new link, and returns the older one that it replaces. `known` are the jobs that the agent still has.
-    pub fn linked(&self, facts: Facts, known: &[RequestId], link: Arc<Link>) -> Option<Arc<Link>> {
+    pub fn linked(
+        &self,
+        facts: Facts,
+        known: Vec<RequestId>,
+        link: Arc<Link>,
+    ) -> Option<Arc<Link>> {
         let mut open = lock(&self.jobs).open();
         open.append(&mut lock(&self.others).open());
+        open.append(&mut lock(&self.announced).open());
         for job in open {
             let bound = job.look(|progress| progress.boot.clone());
             let (running, given_up) = job.look(|p| (p.stage == Stage::Running, p.given_up));
@@ -136,6 +239,7 @@ impl Computer {
                 self.lose(&job, Loss::LinkEnded("its link ended".to_owned()));
             }
         }
+        self.told_of(known);
         self.take_over(facts);
         match self.presence.send_replace(Presence::Linked(link)) {
             Presence::Linked(older) => Some(older),
@@ -191,7 +295,7 @@ impl Computer {
 
     /// Notes that `link` ended, unless a newer one has taken its place; tells whether it had not.
     pub fn left(&self, link: &Arc<Link>, why: &str) -> bool {
-        self.presence.send_if_modified(|presence| {
+        let left = self.presence.send_if_modified(|presence| {
             let current =
                 matches!(presence, Presence::Linked(current) if Arc::ptr_eq(current, link));
             if current {
@@ -201,7 +305,13 @@ impl Computer {
                 };
             }
             current
-        })
+        });
+        if left {
+            // An agent that comes back tells of them anew.
+            lock(&self.announced).clear();
+            self.told_of(Vec::new());
+        }
+        left
     }
 
     /// Makes a request, which [`Computer::run`] then sends.
@@ -212,6 +322,10 @@ impl Computer {
         let job = Job::new(id, about);
         let entered = lock(&self.jobs).enter(job.clone());
         if entered {
+            self.room.bind_asked(&job);
+            if job.listed {
+                self.note_use();
+            }
             Ok(job)
         } else {
             Err(TooManyJobs(self.key))
@@ -222,12 +336,14 @@ impl Computer {
     pub fn job(&self, id: &RequestId) -> Option<Arc<Job>> {
         let own = lock(&self.jobs).get(id);
         own.or_else(|| lock(&self.others).get(id))
+            .or_else(|| lock(&self.announced).get(id))
     }
 
     /// All jobs that are running or readable, in no order.
     pub fn jobs(&self) -> Vec<Arc<Job>> {
         let mut jobs = lock(&self.jobs).listed();
         jobs.append(&mut lock(&self.others).listed());
+        jobs.append(&mut lock(&self.announced).listed());
         jobs
     }
 
@@ -241,6 +357,7 @@ impl Computer {
     /// The jobs without an end that the bridge asked whose ids begin so.
     pub fn open_jobs_of(&self, prefix: &str) -> Vec<Arc<Job>> {
         let mut open = lock(&self.others).open();
+        open.append(&mut lock(&self.announced).open());
         open.retain(|job| job.id.has_prefix(prefix));
         open
     }
@@ -259,6 +376,7 @@ impl Computer {
     pub fn printed(&self, piece: OutputPiece) -> Option<Arc<Job>> {
         self.job(&piece.id).inspect(|job| {
             job.accept();
+            self.room.make(piece.bytes.len());
             job.print(piece);
         })
     }
@@ -267,7 +385,7 @@ impl Computer {
     pub fn answered(&self, response: Response) -> Option<Arc<Job>> {
         let job = self.job(&response.id)?;
         if job.answer(response.answer, response.output_bytes) {
-            lock(self.table_of(&job)).note_end(&job);
+            self.note_end(&job);
         }
         Some(job)
     }
@@ -284,7 +402,7 @@ impl Computer {
     /// Ends a job without an answer.
     pub fn lose(&self, job: &Arc<Job>, why: Loss) {
         if job.lose(why) {
-            lock(self.table_of(job)).note_end(job);
+            self.note_end(job);
         }
     }
 
@@ -298,23 +416,42 @@ impl Computer {
             }
             None => {
                 let boot = self.facts().boot.clone();
-                lock(&self.others).enter(Job::adopt(report, boot));
+                let job = Job::adopt(report, boot);
+                if room::bind_announced(&job, &self.announced_room) {
+                    lock(&self.announced).enter(job);
+                } else {
+                    tracing::debug!(computer = %self.key, request = %job.id, "no room for a job that no bridge here asked for");
+                }
             }
         }
     }
 
-    fn table_of(&self, job: &Job) -> &Mutex<JobTable> {
-        if job.adopted {
+    /// Another bridge that is here asks for a job that so far only the agent told of.
+    pub(super) fn claim(&self, id: &RequestId) {
+        let announced = lock(&self.announced).take_open(id);
+        if let Some(job) = announced {
+            self.room.bind_asked(&job);
+            lock(&self.others).enter(job);
+        }
+    }
+
+    fn note_end(&self, job: &Arc<Job>) {
+        {
+            let mut announced = lock(&self.announced);
+            if announced.get(&job.id).is_some() {
+                return announced.note_end(job);
+            }
+        }
+        let table = if job.adopted {
             &self.others
         } else {
             &self.jobs
+        };
+        lock(table).note_end(job);
+        if job.listed {
+            self.room.note_end(job, table);
         }
     }
-}
-
-pub(super) fn lock(table: &Mutex<JobTable>) -> MutexGuard<'_, JobTable> {
-    // Nothing that holds the lock leaves the table half changed.
-    table.lock().unwrap_or_else(PoisonError::into_inner)
 }
 
 /// A computer has more requests without an end than a bridge keeps.
@@ -326,4 +463,61 @@ pub struct TooManyJobs(pub ComputerKey);
 
 pub(super) fn may_come_back(left: SystemTime) -> bool {
     SystemTime::now().duration_since(left).unwrap_or_default() <= COMES_BACK_WITHIN
+}
+
+#[cfg(test)]
+pub(super) mod tests {
+    use super::*;
+    use crate::{
+        computers::link::{Terms, tests::Nowhere},
+        wire::{
+            frame::{self, AgentFrame},
+            text::TextMode,
+        },
+    };
+
+    /// A linked computer.
+    pub fn computer(id: u64, room: &Arc<Room>) -> Arc<Computer> {
+        let hello = format!(r#"{{"type":"hello","computerId":{id},"protocol":2,"boot":"a"}}"#);
+        let Ok(AgentFrame::Hello(hello)) = frame::read(&hello, TextMode::Plain) else {
+            panic!("no hello");
+        };
+        let facts = Facts::new(&hello, "127.0.0.1:1".parse().unwrap());
+        let terms = Terms {
+            serial: id,
+            dialect: hello.dialect(),
+            max_message: 1_000,
+            knows_detach: true,
+            clock: None,
+        };
+        let link = Link::new(terms, Box::new(Nowhere));
+        let presence = Presence::Linked(link);
+        Arc::new(Computer::new(facts, presence, room.clone()))
+    }
+
+    /// Its link.
+    pub fn link(computer: &Computer) -> Arc<Link> {
+        computer.link().unwrap()
+    }
+
+    #[test]
+    fn the_ids_that_an_agent_tells_of_share_a_bound_beyond_a_few() {
+        let room = Arc::new(Room::default());
+        let ids = |count: usize| (0..count).map(|id| format!("a-{id}").into()).collect();
+        let computers: Vec<_> = (0..60).map(|id| computer(id, &room)).collect();
+        let told = |computer: &Arc<Computer>| {
+            computer.told_of(ids(10_000));
+            computer.is_told_whole()
+        };
+        let whole = computers.iter().filter(|computer| told(computer)).count();
+        assert!((20..60).contains(&whole), "{whole}");
+        let last = &computers[59];
+        last.told_of(ids(ALWAYS_KNOWN));
+        assert!(last.is_told_whole() && last.known().len() == ALWAYS_KNOWN);
+        for computer in &computers {
+            computer.left(&link(computer), "gone");
+        }
+        last.told_of(ids(10_000));
+        assert!(last.is_told_whole());
+    }
 }

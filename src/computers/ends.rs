@@ -3,8 +3,13 @@
 use std::fmt;
 
 use serde::{Deserialize, Serialize};
+use serde_json::Value;
 
-use crate::wire::{frame::Answer, text};
+use crate::wire::{
+    error::{AgentError, ErrorKind},
+    frame::Answer,
+    text,
+};
 
 /// How a job ended.
 #[derive(Debug, Clone, Deserialize, Serialize)]
@@ -31,6 +36,9 @@ pub enum Loss {
     /// The link to an agent of version 1 ended, which is asked nothing twice; why, as a sentence's end.
     LinkEnded(String),
 }
+
+/// About how many bytes a field of an object takes beside its name and value.
+const FIELD_SIZE: usize = 48;
 
 /// How the text of [`Loss::NeverReached`] begins.
 const NEVER_REACHED: &str = "it never reached the computer: ";
@@ -77,6 +85,35 @@ impl End {
         }
     }
 
+    /// The same where there is no room for its result, as of a job that no bridge here asked for.
+    pub fn not_kept(self) -> Self {
+        match self {
+            Self::Answered(answer) => {
+                let message = "it has ended, but its answer was not kept: no bridge that is here asked for it";
+                let error = || AgentError::new(ErrorKind::TooLarge, message);
+                Self::Answered(Answer {
+                    result: None,
+                    error: answer.result.map(|_| error()),
+                })
+            }
+            lost @ Self::Lost(_) => lost,
+        }
+    }
+
+    /// About how many bytes of memory it takes.
+    pub fn size(&self) -> usize {
+        match self {
+            Self::Answered(Answer { result, error }) => {
+                let words = |error: &AgentError| {
+                    let more = [&error.traceback, &error.hint].into_iter().flatten();
+                    error.message.len() + more.map(String::len).sum::<usize>()
+                };
+                result.as_ref().map_or(0, size_of_value) + error.as_ref().map_or(0, words)
+            }
+            Self::Lost(_) => 0,
+        }
+    }
+
     /// The same without the result, which may be large.
     pub fn outline(&self) -> Self {
         match self {
@@ -87,6 +124,19 @@ impl End {
             Self::Lost(why) => Self::Lost(why.clone()),
         }
     }
+}
+
+fn size_of_value(value: &Value) -> usize {
+    let inside = match value {
+        Value::String(text) => text.capacity(),
+        Value::Array(items) => items.iter().map(size_of_value).sum(),
+        Value::Object(fields) => fields
+            .iter()
+            .map(|(key, value)| FIELD_SIZE + key.capacity() + size_of_value(value))
+            .sum(),
+        Value::Null | Value::Bool(_) | Value::Number(_) => 0,
+    };
+    size_of::<Value>() + inside
 }
 
 /// What came of a cancellation.

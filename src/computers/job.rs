@@ -7,7 +7,7 @@ use tokio::{sync::watch, time::Instant};
 
 use super::{
     ends::{End, Loss},
-    output::{Output, Page},
+    output::{Bound, Output, Page},
 };
 use crate::{
     base::{byte_text, excerpt::Line},
@@ -344,6 +344,14 @@ impl Job {
         });
     }
 
+    /// Binds what it holds to what all jobs may hold together.
+    pub fn bind(&self, bound: Bound) {
+        self.progress.send_if_modified(|progress| {
+            progress.output.bind(bound);
+            false
+        });
+    }
+
     /// Ends the job with the computer's answer; the first end counts, and tells so. `printed` is how many bytes it printed in all.
     pub fn answer(&self, mut answer: Answer, printed: Option<u64>) -> bool {
         self.end(|output| {
@@ -373,7 +381,10 @@ impl Job {
             if progress.has_ended() {
                 return false;
             }
-            progress.end = Some(Arc::new(how(&mut progress.output)));
+            let end = how(&mut progress.output);
+            let is_room = progress.output.settle(end.size());
+            let end = if is_room { end } else { end.not_kept() };
+            progress.end = Some(Arc::new(end));
             progress.stage = Stage::Ended;
             progress.ended = Some(SystemTime::now());
             true
@@ -455,27 +466,7 @@ impl Progress {
 
     /// About how many bytes this job takes in memory.
     pub fn size(&self) -> usize {
-        let result = match self.end.as_deref() {
-            Some(End::Answered(Answer {
-                result: Some(result),
-                ..
-            })) => size_of_value(result),
-            _ => 0,
-        };
-        self.output.kept() + result
-    }
-}
-
-fn size_of_value(value: &serde_json::Value) -> usize {
-    use serde_json::Value;
-    match value {
-        Value::String(text) => text.len(),
-        Value::Array(items) => items.iter().map(size_of_value).sum(),
-        Value::Object(fields) => fields
-            .iter()
-            .map(|(key, value)| key.len() + size_of_value(value))
-            .sum(),
-        Value::Null | Value::Bool(_) | Value::Number(_) => size_of::<Value>(),
+        self.output.size() + self.end.as_deref().map_or(0, End::size)
     }
 }
 

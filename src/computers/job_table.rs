@@ -2,7 +2,7 @@
 
 use std::{
     collections::{HashMap, VecDeque},
-    sync::Arc,
+    sync::{Arc, Mutex, MutexGuard, PoisonError},
     time::{Duration, SystemTime},
 };
 
@@ -20,7 +20,7 @@ pub const OPEN_JOBS_OF_OTHERS: usize = 4_096;
 
 /// How many ended jobs stay readable, for how long, and how many bytes they may take together.
 const ENDED_JOBS: usize = 128;
-const ENDED_TIME: Duration = Duration::from_secs(3_600);
+pub(super) const ENDED_TIME: Duration = Duration::from_secs(3_600);
 const ENDED_BYTES: usize = 16 * 1024 * 1024;
 
 /// The jobs by id.
@@ -59,9 +59,30 @@ impl JobTable {
         self.all.get(id).cloned()
     }
 
+    /// Whether there is one that has not ended.
+    pub fn has_open(&self) -> bool {
+        self.all.len() > self.ended.len()
+    }
+
     /// Forgets a job that has not ended.
     pub fn remove(&mut self, id: &RequestId) {
         self.all.remove(id);
+    }
+
+    /// Takes out a job that has not ended.
+    pub fn take_open(&mut self, id: &RequestId) -> Option<Arc<Job>> {
+        let is_open = self.all.get(id).is_some_and(|job| !job.has_ended());
+        is_open.then(|| self.all.remove(id)).flatten()
+    }
+
+    /// Forgets a job that has ended.
+    pub fn forget_ended(&mut self, id: &RequestId) {
+        if let Some(at) = self.ended.iter().position(|(job, _)| job.id == *id)
+            && let Some((_, size)) = self.ended.remove(at)
+        {
+            self.ended_bytes -= size;
+            self.all.remove(id);
+        }
     }
 
     /// Notes that a job has just ended. One that is not listed is forgotten.
@@ -74,6 +95,11 @@ impl JobTable {
         self.ended_bytes += size;
         self.ended.push_back((job.clone(), size));
         self.forget_old();
+    }
+
+    /// Forgets all.
+    pub fn clear(&mut self) {
+        *self = Self::new(self.room);
     }
 
     /// Jobs that have not ended.
@@ -114,6 +140,12 @@ impl JobTable {
             self.ended.pop_front();
         }
     }
+}
+
+/// Locks a table that tasks share.
+pub fn lock(table: &Mutex<JobTable>) -> MutexGuard<'_, JobTable> {
+    // Nothing that holds the lock leaves the table half changed.
+    table.lock().unwrap_or_else(PoisonError::into_inner)
 }
 
 fn is_known(progress: &Progress) -> bool {
@@ -167,8 +199,13 @@ mod tests {
             let job = enter(&mut table, id);
             end(&mut table, &job, 1024 * 1024);
         }
-        assert_eq!(table.listed().len(), 16);
-        assert_eq!(table.ended_bytes, ENDED_BYTES);
+        // What holds the output takes a little too.
+        assert_eq!(table.listed().len(), 15);
+        assert!(table.ended_bytes > 15 * 1024 * 1024 && table.ended_bytes <= ENDED_BYTES);
+        let oldest = table.ended.front().unwrap().0.id.clone();
+        table.forget_ended(&oldest);
+        assert!(table.get(&oldest).is_none() && table.listed().len() == 14);
+        assert!(table.ended_bytes < 15 * 1024 * 1024);
     }
 
     #[test]

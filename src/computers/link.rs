@@ -16,7 +16,7 @@ use tokio_util::sync::CancellationToken;
 use super::{agent_clock::AgentClock, doubt::Doubt, job::Job};
 use crate::wire::{
     ending::{Ending, LinkEnded},
-    names::{Dialect, RequestId},
+    names::Dialect,
 };
 
 /// How many requests may be on their way to one computer. The game queues 256 events and drops what comes after, so
@@ -65,8 +65,6 @@ pub struct Terms {
     pub dialect: Dialect,
     /// The largest message the agent takes, in bytes.
     pub max_message: usize,
-    /// The requests that the agent knew when it linked.
-    pub known: Vec<RequestId>,
     /// Whether the agent stops a job that is attached to a call once no bridge claims it any more, and can be told, over
     /// this link, that it goes on by itself.
     pub knows_detach: bool,

@@ -25,6 +25,7 @@ pub mod reach;
 pub mod registry;
 mod relaying;
 mod request_ids;
+mod room;
 
 pub use self::{
     asking::Waited,

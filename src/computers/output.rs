@@ -4,7 +4,10 @@ mod lines;
 
 use std::collections::VecDeque;
 
-use crate::{base::byte_text, wire::text};
+use crate::{
+    base::{budget::Share, byte_text},
+    wire::text,
+};
 
 /// How much of one job's output is kept: 1 MiB.
 pub const KEPT: usize = 1024 * 1024;
@@ -14,6 +17,12 @@ const COUNTED: u64 = 1 << 53;
 
 /// Pieces are joined up to this many bytes.
 const JOINED: usize = 1024;
+
+/// About how many bytes a piece takes beside its own.
+const PIECE_SIZE: usize = 64;
+
+/// The most pieces: losses between them keep small ones apart, and those take more room than their bytes.
+const MOST_PIECES: usize = 16 * KEPT / JOINED;
 
 /// A job's output. Positions count all bytes that were printed, the lost ones too.
 #[derive(Debug, Default)]
@@ -25,6 +34,62 @@ pub struct Output {
     end: u64,
     /// Bytes in the text pieces.
     kept: usize,
+    /// Its part of what all jobs may hold together, if it is bound to that.
+    bound: Option<Bound>,
+}
+
+/// What a job has of what all jobs may hold together. Without room for more, it loses its oldest output.
+#[derive(Debug)]
+pub struct Bound {
+    share: Share,
+    /// How many bytes it holds beside its output.
+    beside: usize,
+    /// How many bytes of output it may hold whatever the others do, until it ends.
+    free: usize,
+    /// Whether a bridge that is here asked for it: then others make room for its result.
+    asked: bool,
+}
+
+impl Bound {
+    /// That of a job that a bridge asked for, of which `free` bytes of output are kept in any case.
+    pub fn asked(share: Share, beside: usize, free: usize) -> Self {
+        Self {
+            share,
+            beside,
+            free,
+            asked: true,
+        }
+    }
+
+    /// That of a job that only its agent tells of.
+    pub fn announced(share: Share, beside: usize) -> Self {
+        Self {
+            share,
+            beside,
+            free: 0,
+            asked: false,
+        }
+    }
+
+    fn needs(&self, output: usize) -> usize {
+        self.beside + output.saturating_sub(self.free)
+    }
+
+    /// Takes or gives back what is needed for so many bytes of output; tells whether there was room.
+    fn fits(&mut self, output: usize) -> bool {
+        let (needs, has) = (self.needs(output), self.share.held());
+        if needs <= has {
+            self.share.give_back(has - needs);
+            return true;
+        }
+        let taken = self.share.take(needs - has);
+        if !taken && self.asked && output <= self.free {
+            // That is held though the others have all the room there is.
+            self.share.hold(needs);
+            return true;
+        }
+        taken
+    }
 }
 
 #[derive(Debug)]
@@ -86,6 +151,7 @@ impl Output {
             Some(Piece::Lost(before)) => *before += bytes,
             _ => self.pieces.push_back(Piece::Lost(bytes)),
         }
+        self.evict();
     }
 
     /// The position after the last byte that was printed.
@@ -93,9 +159,35 @@ impl Output {
         self.end
     }
 
-    /// How many bytes are kept.
-    pub fn kept(&self) -> usize {
-        self.kept
+    /// How many bytes of memory this takes.
+    pub fn size(&self) -> usize {
+        self.kept + self.pieces.len() * PIECE_SIZE
+    }
+
+    /// Binds it to what all jobs may hold together.
+    pub fn bind(&mut self, bound: Bound) {
+        self.bound = Some(bound);
+        self.evict();
+    }
+
+    /// Notes that no more will be printed, and that a result of so many bytes is to be held beside it; tells whether
+    /// there is room for that.
+    pub fn settle(&mut self, result: usize) -> bool {
+        let size = self.size();
+        let Some(bound) = &mut self.bound else {
+            return true;
+        };
+        if bound.asked {
+            bound.free = 0;
+            bound.beside += result;
+            bound.share.hold(bound.needs(size));
+            return true;
+        }
+        let room = bound.share.take(result);
+        if room {
+            bound.beside += result;
+        }
+        room
     }
 
     /// What another bridge kept of a job's output: the bytes that begin at `from`, of `printed` in all.
@@ -215,10 +307,15 @@ impl Output {
 
     /// Drops the oldest bytes that are over the bound; the start moves with them, which tells of the loss.
     fn evict(&mut self) {
-        while self.kept > KEPT {
-            let over = self.kept - KEPT;
+        loop {
+            let size = self.size();
+            let room = self.bound.as_mut().is_none_or(|bound| bound.fits(size));
+            let over = self.kept.saturating_sub(KEPT);
+            if room && over == 0 && self.pieces.len() <= MOST_PIECES {
+                return;
+            }
             match self.pieces.front_mut() {
-                Some(Piece::Text(bytes)) if bytes.len() > over => {
+                Some(Piece::Text(bytes)) if over > 0 && bytes.len() > over => {
                     bytes.drain(..over);
                     self.start += over as u64;
                     self.kept -= over;
@@ -385,7 +482,7 @@ mod tests {
             output.push(line.to_vec());
         }
         assert_eq!(output.end(), 6_100_000);
-        assert_eq!(output.kept(), KEPT);
+        assert_eq!(output.kept, KEPT);
         let page = output.read(0, usize::MAX);
         assert_eq!(page.lost + KEPT as u64, output.end());
         assert!(

@@ -1,7 +1,7 @@
 //! Which computers exist: those linked now, and those that left.
 
 use std::{
-    collections::BTreeMap,
+    collections::{BTreeMap, BTreeSet},
     net::SocketAddr,
     sync::{
         Arc, Mutex, MutexGuard, PoisonError,
@@ -22,16 +22,18 @@ use super::{
     key::ComputerKey,
     link::{Link, Outlet, Terms},
     request_ids::RequestIds,
+    room::Room,
 };
 use crate::wire::{ending::Ending, hello::Hello, limits::DEFAULT_MAX_MESSAGE, names::RequestId};
 
-/// How many computers that left are remembered; the longest gone are forgotten first.
+/// How many computers that left are remembered. The longest gone are forgotten first, those on which code was to run
+/// after all others: anybody may make computers up, but who makes code run there is a client.
 const REMEMBERED: usize = 1_000;
 
 /// All computers this bridge has seen, by number: those linked to it, or to the bridge that holds the link port.
 #[derive(Debug, Default)]
 pub struct Registry {
-    computers: Mutex<BTreeMap<ComputerKey, Arc<Computer>>>,
+    computers: Mutex<Known>,
     /// How many of them are linked, kept beside the map so that `/health` costs nothing.
     linked: AtomicU64,
     /// Counts the links.
@@ -40,8 +42,51 @@ pub struct Registry {
     pub ids: RequestIds,
     /// Tells every line when this bridge leaves.
     pub departure: Departure,
+    /// What the jobs of all computers share.
+    room: Arc<Room>,
     /// Whoever passes the computers on to others.
     followers: Vec<Arc<dyn Follower>>,
+}
+
+/// The computers, and of those that are gone the order in which they are forgotten.
+#[derive(Debug, Default)]
+struct Known {
+    all: BTreeMap<ComputerKey, Arc<Computer>>,
+    /// Whether code was to run on it, and since when it is gone.
+    gone: BTreeSet<(bool, SystemTime, ComputerKey)>,
+}
+
+impl Known {
+    /// Notes that a computer is gone.
+    fn note_gone(&mut self, computer: &Computer) {
+        if let Some(since) = computer.gone_since() {
+            let entry = (computer.was_used(), since, computer.key);
+            self.gone.insert(entry);
+        }
+    }
+
+    /// Notes that a computer is about to be here again, or gone since another moment.
+    fn note_change(&mut self, computer: &Computer) {
+        if let Some(since) = computer.gone_since() {
+            for used in [false, true] {
+                self.gone.remove(&(used, since, computer.key));
+            }
+        }
+    }
+
+    /// Forgets one that is gone; tells whether there was one.
+    fn forget_one(&mut self) -> bool {
+        while let Some((used, since, key)) = self.gone.pop_first() {
+            // Code may be sent to one that is gone too.
+            let is_used_now = self.all.get(&key).is_some_and(|one| one.was_used());
+            if used || !is_used_now {
+                self.all.remove(&key);
+                return true;
+            }
+            self.gone.insert((true, since, key));
+        }
+        false
+    }
 }
 
 impl Registry {
@@ -65,7 +110,7 @@ impl Registry {
     ) -> Result<Registered, Taken> {
         let facts = Facts::new(hello, address);
         let mut computers = self.lock();
-        if let Some(computer) = computers.get(&facts.key)
+        if let Some(computer) = computers.all.get(&facts.key)
             && let Some(link) = computer.link()
             && !computer.facts().is_same_start(&facts)
         {
@@ -78,7 +123,6 @@ impl Registry {
             serial: self.links.fetch_add(1, Ordering::Relaxed) + 1,
             dialect: hello.dialect(),
             max_message: hello.max_message.min(DEFAULT_MAX_MESSAGE),
-            known: std::mem::take(&mut hello.jobs),
             knows_detach: hello.knows_detach(),
             clock: hello.at.map(|at| {
                 let came = Instant::now();
@@ -86,7 +130,8 @@ impl Registry {
             }),
         };
         let link = Link::new(terms, outlet);
-        let (computer, older) = self.enter(&mut computers, facts, &link.terms.known, link.clone());
+        let known = std::mem::take(&mut hello.jobs);
+        let (computer, older) = self.enter(&mut computers, facts, known, link.clone());
         Ok(Registered {
             computer,
             link,
@@ -99,7 +144,7 @@ impl Registry {
     pub fn register(
         &self,
         facts: Facts,
-        known: &[RequestId],
+        known: Vec<RequestId>,
         link: Arc<Link>,
     ) -> (Arc<Computer>, Option<Arc<Link>>) {
         self.enter(&mut self.lock(), facts, known, link)
@@ -107,19 +152,22 @@ impl Registry {
 
     fn enter(
         &self,
-        computers: &mut BTreeMap<ComputerKey, Arc<Computer>>,
+        computers: &mut Known,
         facts: Facts,
-        known: &[RequestId],
+        known: Vec<RequestId>,
         link: Arc<Link>,
     ) -> (Arc<Computer>, Option<Arc<Link>>) {
-        let (computer, older) = match computers.get(&facts.key) {
-            Some(computer) => (
-                computer.clone(),
-                computer.linked(facts, known, link.clone()),
-            ),
+        let (computer, older) = match computers.all.get(&facts.key).cloned() {
+            Some(computer) => {
+                computers.note_change(&computer);
+                let older = computer.linked(facts, known, link.clone());
+                (computer, older)
+            }
             None => {
-                let computer = Arc::new(Computer::new(facts, Presence::Linked(link.clone())));
-                computers.insert(computer.key, computer.clone());
+                let presence = Presence::Linked(link.clone());
+                let computer = Arc::new(Computer::new(facts, presence, self.room.clone()));
+                computer.told_of(known);
+                computers.all.insert(computer.key, computer.clone());
                 (computer, None)
             }
         };
@@ -152,13 +200,19 @@ impl Registry {
     /// Enters a computer that another bridge says is gone; one that is linked here stays so.
     pub fn enter_gone(&self, facts: Facts, since: SystemTime, why: String) {
         let mut computers = self.lock();
-        match computers.get(&facts.key) {
+        match computers.all.get(&facts.key).cloned() {
             Some(computer) if computer.link().is_some() => {}
-            Some(computer) => computer.gone(facts, since, why),
+            Some(computer) => {
+                computers.note_change(&computer);
+                computer.gone(facts, since, why);
+                computers.note_gone(&computer);
+            }
             None => {
                 let key = facts.key;
-                let computer = Computer::new(facts, Presence::Left { since, why });
-                computers.insert(key, Arc::new(computer));
+                let presence = Presence::Left { since, why };
+                let computer = Computer::new(facts, presence, self.room.clone());
+                computers.note_gone(&computer);
+                computers.all.insert(key, Arc::new(computer));
             }
         }
         self.forget_some(&mut computers);
@@ -171,6 +225,7 @@ impl Registry {
             return;
         }
         self.linked.fetch_sub(1, Ordering::Relaxed);
+        computers.note_gone(computer);
         let now = SystemTime::now();
         for follower in &self.followers {
             follower.left(computer.key, now, why);
@@ -192,7 +247,7 @@ impl Registry {
         &self,
         look: impl FnOnce(&mut dyn Iterator<Item = &Arc<Computer>>) -> T,
     ) -> T {
-        look(&mut self.lock().values())
+        look(&mut self.lock().all.values())
     }
 
     /// Whether one of those who follow can hand on what a computer says about this request.
@@ -218,12 +273,12 @@ impl Registry {
 
     /// One computer.
     pub fn get(&self, key: ComputerKey) -> Option<Arc<Computer>> {
-        self.lock().get(&key).cloned()
+        self.lock().all.get(&key).cloned()
     }
 
     /// All computers, in order of their numbers.
     pub fn all(&self) -> Vec<Arc<Computer>> {
-        self.lock().values().cloned().collect()
+        self.lock().all.values().cloned().collect()
     }
 
     /// A job by its id, with its computer.
@@ -238,14 +293,12 @@ impl Registry {
         self.linked.load(Ordering::Relaxed)
     }
 
-    fn forget_some(&self, computers: &mut BTreeMap<ComputerKey, Arc<Computer>>) {
+    fn forget_some(&self, computers: &mut Known) {
         let linked = usize::try_from(self.linked()).unwrap_or(usize::MAX);
-        if computers.len() > linked.saturating_add(REMEMBERED) {
-            forget_longest_gone(computers);
-        }
+        while computers.all.len() > linked.saturating_add(REMEMBERED) && computers.forget_one() {}
     }
 
-    fn lock(&self) -> MutexGuard<'_, BTreeMap<ComputerKey, Arc<Computer>>> {
+    fn lock(&self) -> MutexGuard<'_, Known> {
         // No code that holds the lock can leave the map half changed.
         self.computers
             .lock()
@@ -273,23 +326,11 @@ pub struct Taken {
     pub facts: Arc<Facts>,
 }
 
-fn forget_longest_gone(computers: &mut BTreeMap<ComputerKey, Arc<Computer>>) {
-    let gone = computers
-        .values()
-        .filter_map(|computer| match computer.presence() {
-            Presence::Left { since, .. } => Some((since, computer.key)),
-            Presence::Linked(_) => None,
-        });
-    if let Some((_, key)) = gone.min() {
-        computers.remove(&key);
-    }
-}
-
 #[cfg(test)]
 mod tests {
     use super::*;
     use crate::{
-        computers::link::tests::Nowhere,
+        computers::{job::About, link::tests::Nowhere},
         wire::{
             frame::{self, AgentFrame},
             names::ComputerId,
@@ -378,6 +419,23 @@ mod tests {
             .map(|computer| computer.key.number.0)
             .collect();
         assert_eq!(ids, [2, 10, 33]);
+    }
+
+    #[test]
+    fn computers_that_were_used_are_forgotten_last() {
+        let registry = Registry::default();
+        let gone = |id| {
+            let (computer, link, _) = link(&registry, id);
+            if id == 0 {
+                let about = About::listed("return 1", false);
+                computer.begin(registry.ids.next(), about).unwrap();
+            }
+            registry.leave(&computer, &link, "gone");
+        };
+        (0..=2 * REMEMBERED as u64).for_each(gone);
+        assert_eq!(registry.all().len(), REMEMBERED);
+        assert!(registry.get(ComputerId(0).into()).is_some());
+        assert!(registry.get(ComputerId(1).into()).is_none());
     }
 
     #[test]

@@ -3,8 +3,9 @@
 use tokio::time::{Instant, timeout_at};
 
 use super::{
-    computer::{ACCEPT_TIME, Computer, lock},
+    computer::{ACCEPT_TIME, Computer},
     job::{About, Job, Progress},
+    job_table::lock,
     link::{Link, Outbound, Turn},
 };
 use crate::wire::names::{Dialect, RequestId};
@@ -42,6 +43,10 @@ impl Computer {
             deadline,
             attached,
         } = relayed;
+        if about.listed {
+            self.note_use();
+        }
+        self.claim(&id);
         let job = {
             let mut others = lock(&self.others);
             match others.get(&id) {
@@ -52,6 +57,7 @@ impl Computer {
                         tracing::warn!(computer = %self.key, request = %job.id, "too many jobs of other bridges");
                         return;
                     }
+                    self.room.bind_asked(&job);
                     job
                 }
             }

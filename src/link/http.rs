@@ -7,7 +7,7 @@ use axum::{
         FromRequestParts, Request,
         ws::{WebSocket, WebSocketUpgrade},
     },
-    http::{HeaderMap, Method, StatusCode, header},
+    http::{Extensions, HeaderMap, Method, StatusCode, header},
     response::{IntoResponse, Response},
 };
 use futures_util::future::BoxFuture;
@@ -19,12 +19,18 @@ use super::{
     session::{self, Shared},
 };
 use crate::{
-    base::http::{listener::Answers, room::Place},
+    base::http::{intake::Intake, listener::Answers, room::Place},
     wire::limits::DEFAULT_MAX_MESSAGE,
 };
 
 /// The size of a link's read buffer, in bytes. Links are many and most of their frames are short.
 const READ_BUFFER: usize = 1_536;
+
+/// The same for those who come by the door, whose messages may be long.
+const READ_BUFFER_AT_DOOR: usize = 16 * 1024;
+
+/// How much they may send before it is known that they may, in bytes.
+const LARGEST_GREETING: usize = 16 * 1024;
 
 /// How much may wait to be written to a link, in bytes, beyond one message.
 const WRITE_BUFFER: usize = 2 * DEFAULT_MAX_MESSAGE;
@@ -55,8 +61,9 @@ pub struct Door {
     pub enter: Result<Enter, &'static str>,
 }
 
-/// Serves whoever has come by a [`Door`] to its end.
-pub type Enter = Box<dyn Fn(WebSocket, SocketAddr) -> BoxFuture<'static, ()> + Send + Sync>;
+/// Serves whoever has come by a [`Door`] to its end. Until they are known, they may send no more than a greeting.
+pub type Enter =
+    Box<dyn Fn(WebSocket, SocketAddr, Arc<Intake>) -> BoxFuture<'static, ()> + Send + Sync>;
 
 /// The routes of a port that admits as `admission` says. `health` tells what `/health` answers, `port` the port's number.
 pub fn routes(
@@ -128,6 +135,8 @@ impl Routes {
         let place = Place::of(&request);
         let (mut parts, _) = request.into_parts();
         let shared = self.inner.shared.clone();
+        let intake = intake(&parts.extensions);
+        intake.share(&shared.unfinished);
         match WebSocketUpgrade::from_request_parts(&mut parts, &()).await {
             Ok(upgrade) => upgrade
                 .read_buffer_size(READ_BUFFER)
@@ -135,7 +144,10 @@ impl Routes {
                 .max_write_buffer_size(WRITE_BUFFER)
                 .max_message_size(DEFAULT_MAX_MESSAGE)
                 .max_frame_size(DEFAULT_MAX_MESSAGE)
-                .on_upgrade(move |socket| session::run(Box::new(socket), peer, place, shared)),
+                .on_upgrade(move |socket| {
+                    let from = (intake, place);
+                    session::run(Box::new(socket), peer, from, shared)
+                }),
             Err(rejection) => rejection.into_response(),
         }
     }
@@ -149,14 +161,17 @@ impl Routes {
         let (subprotocol, max_message) = (door.subprotocol, door.max_message);
         let (mut parts, _) = request.into_parts();
         let inner = self.inner.clone();
+        let intake = intake(&parts.extensions);
+        intake.limit(LARGEST_GREETING);
         match WebSocketUpgrade::from_request_parts(&mut parts, &()).await {
             Ok(upgrade) => upgrade
                 .protocols([subprotocol])
+                .read_buffer_size(READ_BUFFER_AT_DOOR)
                 .max_message_size(max_message)
                 .max_frame_size(max_message)
                 .on_upgrade(async move |socket| {
                     if let Ok(enter) = &inner.door.enter {
-                        enter(socket, peer).await;
+                        enter(socket, peer, intake).await;
                     }
                 }),
             Err(rejection) => rejection.into_response(),
@@ -198,6 +213,11 @@ const NOT_FOUND: &str = "This is the link port of mcp-bridge. Computers link her
     GET /health            whether it works, and how many computers are linked\n\
     GET /install.lua       in the game: wget run http://HOST:PORT/install.lua\n\
     GET /mcp-computer.lua  the agent itself\n";
+
+/// What the listener counts of the connection that a request came on.
+fn intake(extensions: &Extensions) -> Arc<Intake> {
+    extensions.get::<Arc<Intake>>().cloned().unwrap_or_default()
+}
 
 fn asks_for_websocket(headers: &HeaderMap) -> bool {
     headers

@@ -15,7 +15,13 @@ use super::{
     unclaimed::Unclaimed,
 };
 use crate::{
-    base::{http::room::Place, late::LateAnswers, token::Token, websocket::Failure},
+    base::{
+        budget::Budget,
+        http::{intake::Intake, room::Place},
+        late::LateAnswers,
+        token::Token,
+        websocket::Failure,
+    },
     computers::{
         Computer, Facts,
         agent_clock::Reading,
@@ -54,6 +60,12 @@ const DOUBTED_SECONDS_CRAFTOS_PC: u64 = 20;
 /// How often a link in doubt is asked for a sign of life at most, however many doubt it.
 const ASK_EVERY: Duration = Duration::from_secs(1);
 
+/// The largest frame in parts of a computer of which nobody waits for anything, in bytes.
+const LARGEST_UNASKED: usize = 512 * 1024;
+
+/// How many bytes the messages of all links may hold that are not whole.
+const UNFINISHED: usize = 32 * 1024 * 1024;
+
 /// What all sessions share.
 #[derive(Debug)]
 pub struct Shared {
@@ -63,6 +75,41 @@ pub struct Shared {
     pub token: Option<Token>,
     /// Those who showed another.
     pub late: LateAnswers,
+    /// How much the frames may hold that come in parts.
+    pub parts: PartsRoom,
+    /// How much messages may hold that are not whole.
+    pub unfinished: Arc<Budget>,
+}
+
+impl Shared {
+    /// What sessions share that enter computers in `registry`, once their hello shows this token.
+    pub fn new(registry: Arc<Registry>, token: Option<Token>) -> Self {
+        Self {
+            registry,
+            token,
+            late: LateAnswers::default(),
+            parts: PartsRoom::default(),
+            unfinished: Budget::new(UNFINISHED),
+        }
+    }
+}
+
+/// How much the unfinished frames of all links may hold together.
+#[derive(Debug)]
+pub struct PartsRoom {
+    /// Those of computers of which a bridge that is here waits for something.
+    asked: Arc<Budget>,
+    /// Those of all others.
+    unasked: Arc<Budget>,
+}
+
+impl Default for PartsRoom {
+    fn default() -> Self {
+        Self {
+            asked: Budget::new(3 * parts::MAX_FRAME),
+            unasked: Budget::new(parts::MAX_FRAME / 2),
+        }
+    }
 }
 
 /// Serves one connection from its hello to its end. Until the hello it keeps its `place`, if it has one, which may be
@@ -73,12 +120,12 @@ pub struct Shared {
 pub async fn run(
     mut socket: Box<WebSocket>,
     address: SocketAddr,
-    place: Option<Arc<Place>>,
+    (intake, place): (Arc<Intake>, Option<Arc<Place>>),
     shared: Arc<Shared>,
 ) {
     let mut unasked = Allowance::new();
     let greeted = tokio::select! {
-        greeted = timeout(HELLO_TIME, greet(&mut socket, &mut unasked)) => greeted,
+        greeted = timeout(HELLO_TIME, greet(&mut socket, &intake, &mut unasked)) => greeted,
         () = lost(place.as_deref()) => {
             tracing::debug!(%address, "a connection without a hello made way for another");
             return;
@@ -132,9 +179,23 @@ pub async fn run(
 
     // For whoever looks for a fault: at other times it costs a link nothing.
     let span = tracing::debug_span!("link", computer = %computer.key);
-    let mut session = Session::new(socket, link, computer, facts, shared, unasked, patience);
-    let hello_ok = outgoing::hello_ok(PING_SECONDS, patience.dead);
-    let ending = match session.write(hello_ok).await {
+    let mut session = Session::new(
+        (socket, intake),
+        link,
+        computer,
+        facts,
+        shared,
+        unasked,
+        patience,
+    );
+    let welcome = match session.computer.is_told_whole() {
+        true => {
+            let hello_ok = outgoing::hello_ok(PING_SECONDS, patience.dead);
+            session.write(hello_ok).await
+        }
+        false => Err(Ending::Crowded),
+    };
+    let ending = match welcome {
         Ok(()) => session.serve(frames).instrument(span).await,
         Err(ending) => ending,
     };
@@ -251,9 +312,15 @@ async fn turn_away(
 }
 
 /// Waits for the hello; other frames before it are passed over.
-async fn greet(socket: &mut WebSocket, unasked: &mut Allowance) -> Result<Box<Hello>, Ending> {
+async fn greet(
+    socket: &mut WebSocket,
+    intake: &Intake,
+    unasked: &mut Allowance,
+) -> Result<Box<Hello>, Ending> {
     loop {
-        let Some(text) = next_text(socket).await? else {
+        let text = next_text(socket).await?;
+        intake.whole();
+        let Some(text) = text else {
             continue;
         };
         match frame::read(&text, TextMode::Plain) {
@@ -270,6 +337,7 @@ fn hello_problem(error: &FrameError) -> String {
     match error {
         FrameError::Malformed(error) => format!("malformed hello: {error}"),
         FrameError::Hello(error) => error.to_string(),
+        FrameError::LongId => error.to_string(),
     }
 }
 
@@ -300,6 +368,8 @@ fn failed(error: &axum::Error) -> Ending {
 /// A linked computer's session.
 struct Session {
     socket: Box<WebSocket>,
+    /// What the agent has sent of a message that is not whole.
+    intake: Arc<Intake>,
     link: Arc<Link>,
     computer: Arc<Computer>,
     facts: Arc<Facts>,
@@ -325,7 +395,7 @@ struct Session {
 
 impl Session {
     fn new(
-        socket: Box<WebSocket>,
+        (socket, intake): (Box<WebSocket>, Arc<Intake>),
         link: Arc<Link>,
         computer: Arc<Computer>,
         facts: Arc<Facts>,
@@ -334,6 +404,7 @@ impl Session {
         patience: Patience,
     ) -> Self {
         let now = Instant::now();
+        let unclaimed = computer.announced_room().share();
         // Where the pong tells a clock: at once, as hello may have been long under way.
         let ping_at = match link.terms.clock {
             Some(_) => now,
@@ -341,6 +412,7 @@ impl Session {
         };
         Self {
             socket,
+            intake,
             link,
             computer,
             facts,
@@ -348,7 +420,7 @@ impl Session {
             unasked,
             parts_out: VecDeque::new(),
             parts_in: parts::Incoming::default(),
-            unclaimed: Unclaimed::new(now),
+            unclaimed: Unclaimed::new(now, unclaimed),
             heard: now,
             patience,
             doubted_until: None,
@@ -367,13 +439,19 @@ impl Session {
             let due = self.due();
             let step = tokio::select! {
                 message = next_text(&mut self.socket) => match message {
-                    Ok(Some(text)) => self.receive(&text).await,
+                    Ok(Some(text)) => {
+                        self.intake.whole();
+                        self.receive(&text).await
+                    }
                     Ok(None) => self.unasked.take(),
                     Err(ending) => Err(ending),
                 },
                 // The link holds the sender, so this never ends by itself.
                 Some(frame) = frames.recv() => self.send(*frame).await,
-                () = sleep_until(due), if watched => self.tick().await,
+                () = sleep_until(due) => match watched {
+                    true => self.tick().await,
+                    false => self.look_at_unfinished(),
+                },
                 () = link.doubt.raised() => self.ask_for_a_sign().await,
                 ending = link.told_to_end() => return ending,
                 () = shared.registry.departure.begun() => {
@@ -406,6 +484,18 @@ impl Session {
         Ok(())
     }
 
+    /// Ends the link if a message began so long ago that it never gets whole.
+    fn look_at_unfinished(&mut self) -> Result<(), Ending> {
+        let now = Instant::now();
+        self.ping_at = now + Duration::from_secs(self.patience.dead);
+        match self.intake.holds_of_all()
+            && now >= self.heard + Duration::from_secs(self.patience.dead)
+        {
+            true => Err(Ending::Silent(self.patience.dead)),
+            false => Ok(()),
+        }
+    }
+
     /// Asks for a sign of life, since another computer of this number has come.
     async fn ask_for_a_sign(&mut self) -> Result<(), Ending> {
         // An agent of version 1 has no word for it: it is there while its connection stands.
@@ -436,6 +526,9 @@ impl Session {
 
     /// When there is something to do though nothing comes.
     fn due(&self) -> Instant {
+        if !self.link.dialect().is_v2() {
+            return self.ping_at;
+        }
         let dead = self.heard + Duration::from_secs(self.patience.dead);
         let again = self.parts_out.front().and_then(|(frame, _)| frame.due());
         let unclaimed = self.unclaimed.due();
@@ -475,8 +568,8 @@ impl Session {
         self.facts.seen_now();
         self.gave_a_sign();
         match frame::read(text, self.link.dialect().text_mode()) {
-            Ok(AgentFrame::Part { of, n, count, data }) if self.link.dialect().is_v2() => {
-                self.receive_part(&of, n, count, &data).await
+            Ok(AgentFrame::Part(part)) if self.link.dialect().is_v2() => {
+                self.receive_part(&part).await
             }
             Ok(frame) => self.take(frame, text).await,
             Err(error) => {
@@ -509,9 +602,9 @@ impl Session {
                 let others = job.is_some_and(|job| job.adopted);
                 let now = Instant::now();
                 // A guest says itself what has arrived, so that nothing is lost on the way to it.
-                if held || !guest && others && self.unclaimed.waits(now) {
-                    self.unclaimed.hold(id, seq, text.to_owned(), now);
-                } else if !guest {
+                let waits = held || !guest && others && self.unclaimed.waits(now);
+                let holds = waits && self.unclaimed.hold(&id, seq, text, now);
+                if !holds && !guest {
                     self.write(outgoing::output_ack(&id, seq)).await?;
                 }
             }
@@ -598,19 +691,33 @@ impl Session {
         registry.hand_on(self.computer.key, &self.link, request, text)
     }
 
-    async fn receive_part(
-        &mut self,
-        of: &str,
-        n: usize,
-        count: usize,
-        data: &str,
-    ) -> Result<(), Ending> {
-        match self.parts_in.take(of, n, count, data, Instant::now()) {
+    async fn receive_part(&mut self, part: &parts::Part) -> Result<(), Ending> {
+        let (of, n, now) = (&*part.of, part.n, Instant::now());
+        let parts = &self.shared.parts;
+        let room = if self.computer.is_asked() {
+            parts::Room {
+                budget: &parts.asked,
+                largest: parts::MAX_FRAME,
+            }
+        } else {
+            let may_be_asked = self.unclaimed.waits(now);
+            parts::Room {
+                budget: &parts.unasked,
+                largest: if may_be_asked {
+                    parts::MAX_FRAME
+                } else {
+                    LARGEST_UNASKED
+                },
+            }
+        };
+        match self.parts_in.take(part, room, now) {
+            // It comes again.
+            parts::Taken::NoRoom => self.unasked.take(),
             parts::Taken::Kept => self.write(outgoing::part_ack(of, n, None)).await,
             parts::Taken::Whole(text) => {
                 self.write(outgoing::part_ack(of, n, None)).await?;
                 match frame::read(&text, self.link.dialect().text_mode()) {
-                    Ok(AgentFrame::Part { .. }) => self.unasked.take(),
+                    Ok(AgentFrame::Part(_)) => self.unasked.take(),
                     Ok(frame) => Box::pin(self.take(frame, &text)).await,
                     Err(error) => {
                         tracing::warn!(computer = %self.computer.key, %error, "passed over a frame that came in parts");

@@ -7,7 +7,7 @@ use std::collections::VecDeque;
 
 use tokio::time::{Duration, Instant};
 
-use crate::wire::names::RequestId;
+use crate::{base::budget::Share, wire::names::RequestId};
 
 /// How long, after its computer linked, a guest has to come.
 const GUEST_TIME: Duration = Duration::from_secs(3);
@@ -25,6 +25,8 @@ pub struct Unclaimed {
     until: Instant,
     pieces: VecDeque<Piece>,
     look_at: Option<Instant>,
+    /// Room for the pieces.
+    room: Share,
 }
 
 /// A piece of output.
@@ -39,12 +41,13 @@ pub struct Piece {
 }
 
 impl Unclaimed {
-    /// Those of a computer that links now.
-    pub fn new(now: Instant) -> Self {
+    /// Those of a computer that links now. They take of `room`.
+    pub fn new(now: Instant, room: Share) -> Self {
         Self {
             until: now + GUEST_TIME,
             pieces: VecDeque::new(),
             look_at: None,
+            room,
         }
     }
 
@@ -53,10 +56,15 @@ impl Unclaimed {
         now < self.until
     }
 
-    /// Holds a piece back.
-    pub fn hold(&mut self, job: RequestId, seq: u64, text: String, now: Instant) {
-        self.pieces.push_back(Piece { job, seq, text });
-        self.look_at.get_or_insert(now + LOOK_EVERY);
+    /// Holds a piece back, if there is room for it.
+    pub fn hold(&mut self, job: &RequestId, seq: u64, text: &str, now: Instant) -> bool {
+        let room = self.room.take(text.len());
+        if room {
+            let (job, text) = (job.clone(), text.to_owned());
+            self.pieces.push_back(Piece { job, seq, text });
+            self.look_at.get_or_insert(now + LOOK_EVERY);
+        }
+        room
     }
 
     /// Whether pieces of this job are held: those that follow have to wait behind them.
@@ -77,6 +85,7 @@ impl Unclaimed {
         let mut kept = VecDeque::new();
         for (at, piece) in std::mem::take(&mut self.pieces).into_iter().enumerate() {
             if at < over || now >= self.until || is_here(&piece.job) {
+                self.room.give_back(piece.text.len());
                 released.push(piece);
             } else {
                 kept.push_back(piece);
@@ -91,6 +100,12 @@ impl Unclaimed {
 #[cfg(test)]
 mod tests {
     use super::*;
+    use crate::base::budget::Budget;
+
+    /// Those of a computer that links now, with room for so many bytes.
+    fn unclaimed(now: Instant, room: usize) -> Unclaimed {
+        Unclaimed::new(now, Budget::new(room).share())
+    }
 
     fn seqs(pieces: &[Piece]) -> Vec<(&str, u64)> {
         pieces
@@ -102,10 +117,10 @@ mod tests {
     #[test]
     fn pieces_wait_for_their_guest_in_order_but_not_for_ever() {
         let start = Instant::now();
-        let mut unclaimed = Unclaimed::new(start);
+        let mut unclaimed = unclaimed(start, 100);
         assert!(unclaimed.due().is_none());
         for (job, seq) in [("a-1", 1), ("b-1", 1), ("a-1", 2)] {
-            unclaimed.hold(job.into(), seq, String::new(), start);
+            assert!(unclaimed.hold(&job.into(), seq, "", start));
         }
         assert!(unclaimed.holds(&"a-1".into()) && !unclaimed.holds(&"c-1".into()));
         assert_eq!(unclaimed.due(), Some(start + LOOK_EVERY));
@@ -120,11 +135,22 @@ mod tests {
     #[test]
     fn no_more_are_held_than_an_agent_sends() {
         let start = Instant::now();
-        let mut unclaimed = Unclaimed::new(start);
+        let mut unclaimed = unclaimed(start, 100);
         for seq in 0..MOST as u64 + 3 {
-            unclaimed.hold("a-1".into(), seq, String::new(), start);
+            assert!(unclaimed.hold(&"a-1".into(), seq, "", start));
         }
         let released = unclaimed.release(start, |_| false);
         assert_eq!(seqs(&released), [("a-1", 0), ("a-1", 1), ("a-1", 2)]);
+    }
+
+    #[test]
+    fn none_is_held_without_room_which_comes_back_with_those_that_are_released() {
+        let start = Instant::now();
+        let mut unclaimed = unclaimed(start, 100);
+        let text = "x".repeat(60);
+        assert!(unclaimed.hold(&"a-1".into(), 1, &text, start));
+        assert!(!unclaimed.hold(&"a-1".into(), 2, &text, start));
+        assert_eq!(seqs(&unclaimed.release(start, |_| true)), [("a-1", 1)]);
+        assert!(unclaimed.hold(&"a-1".into(), 3, &text, start));
     }
 }

@@ -2,7 +2,7 @@
 
 use std::{
     collections::{BTreeSet, VecDeque},
-    sync::{Arc, Mutex, MutexGuard, PoisonError},
+    sync::{Arc, Mutex, MutexGuard, PoisonError, Weak},
     time::Duration,
 };
 
@@ -15,6 +15,7 @@ use tokio::{
     sync::watch,
     time::{sleep, timeout},
 };
+use tokio_util::task::AbortOnDropHandle;
 
 use crate::tools::{Catalogue, Client, Snapshot, View, snapshot::Revisions};
 
@@ -23,9 +24,6 @@ const BURST: Duration = Duration::from_millis(150);
 
 /// How long a client may take to read a notification; one that takes longer is not told any more.
 const TELL_TIME: Duration = Duration::from_secs(5);
-
-/// How often it is looked whether the client is still there.
-const LOOK_EVERY: Duration = Duration::from_secs(30);
 
 /// Clients whose models go by the first list of tools for as long as the session lasts, whatever later ones hold: Claude
 /// Desktop (anthropics/claude-ai-mcp#960).
@@ -53,6 +51,8 @@ struct State {
     granted: VecDeque<Arc<Snapshot>>,
     /// The resources whose changes it wants to be told.
     resources: BTreeSet<String>,
+    /// What tells a client of the era with `initialize`. It ends with this, and with that its hold of the session.
+    telling: Option<AbortOnDropHandle<()>>,
 }
 
 #[derive(Default)]
@@ -127,51 +127,17 @@ impl Subscriber {
         self.lock().resources.remove(uri);
     }
 
-    /// Tells a client of the era with `initialize` of every change since `view`, which is its, until it is gone.
+    /// Tells a client of the era with `initialize` of every change since `view`, which is its, until it or this is gone.
     pub fn tell(self: &Arc<Self>, peer: Peer<RoleServer>, view: View) {
-        let subscriber = self.clone();
         // That is what the client is about to fetch, unless it already has.
-        subscriber.new_to(view.revisions());
-        let mut last = view;
-        tokio::spawn(async move {
-            let mut follow = subscriber.follow.clone();
-            loop {
-                tokio::select! {
-                    changed = follow.changed() => if changed.is_err() { return },
-                    () = sleep(LOOK_EVERY) => {
-                        if peer.is_transport_closed() {
-                            return;
-                        }
-                        continue;
-                    }
-                }
-                sleep(BURST).await;
-                let now = follow.borrow_and_update().for_client(last.client());
-                let changed = subscriber.lists_new_to(now.revisions());
-                let updated = subscriber.updated(&last, &now);
-                let telling = async {
-                    if changed.contains(&List::Tools) {
-                        peer.notify_tool_list_changed().await?;
-                    }
-                    if changed.contains(&List::Prompts) {
-                        peer.notify_prompt_list_changed().await?;
-                    }
-                    if changed.contains(&List::Resources) {
-                        peer.notify_resource_list_changed().await?;
-                    }
-                    for uri in updated {
-                        let update = ResourceUpdatedNotificationParam::new(uri);
-                        peer.notify_resource_updated(update).await?;
-                    }
-                    Ok::<_, rmcp::ServiceError>(())
-                };
-                if !matches!(timeout(TELL_TIME, telling).await, Ok(Ok(()))) {
-                    tracing::debug!("a client can't be told of changes any more");
-                    return;
-                }
-                last = now;
-            }
-        });
+        self.new_to(view.revisions());
+        let telling = tokio::spawn(tell_session(
+            Arc::downgrade(self),
+            self.follow.clone(),
+            peer,
+            view,
+        ));
+        self.lock().telling = Some(AbortOnDropHandle::new(telling));
     }
 
     /// A subscription of the stateless era is about to be granted: what changes from now on is told.
@@ -245,6 +211,46 @@ impl Subscriber {
     fn lock(&self) -> MutexGuard<'_, State> {
         // Nothing that holds the lock can panic.
         self.state.lock().unwrap_or_else(PoisonError::into_inner)
+    }
+}
+
+/// Tells the client of a session of every change since `last`, until it can't be told, or its subscriber is gone.
+async fn tell_session(
+    subscriber: Weak<Subscriber>,
+    mut follow: watch::Receiver<Arc<Snapshot>>,
+    peer: Peer<RoleServer>,
+    mut last: View,
+) {
+    while follow.changed().await.is_ok() {
+        sleep(BURST).await;
+        let now = follow.borrow_and_update().for_client(last.client());
+        let Some((changed, updated)) = subscriber
+            .upgrade()
+            .map(|it| (it.lists_new_to(now.revisions()), it.updated(&last, &now)))
+        else {
+            return;
+        };
+        let telling = async {
+            if changed.contains(&List::Tools) {
+                peer.notify_tool_list_changed().await?;
+            }
+            if changed.contains(&List::Prompts) {
+                peer.notify_prompt_list_changed().await?;
+            }
+            if changed.contains(&List::Resources) {
+                peer.notify_resource_list_changed().await?;
+            }
+            for uri in updated {
+                let update = ResourceUpdatedNotificationParam::new(uri);
+                peer.notify_resource_updated(update).await?;
+            }
+            Ok::<_, rmcp::ServiceError>(())
+        };
+        if !matches!(timeout(TELL_TIME, telling).await, Ok(Ok(()))) {
+            tracing::debug!("a client can't be told of changes any more");
+            return;
+        }
+        last = now;
     }
 }
 

@@ -55,6 +55,8 @@ pub enum Ending {
     Binary,
     /// More frames came than anyone asked for.
     Flood,
+    /// There is no room for what the agent tells of its jobs.
+    Crowded,
     /// The agent no longer reads.
     NotReading,
     /// Nothing came from the agent for this many seconds.
@@ -96,6 +98,9 @@ impl Ending {
                 "it sent a binary message, which the link protocol does not use".to_owned()
             }
             Self::Flood => "it sent more frames than anyone asked for".to_owned(),
+            Self::Crowded => {
+                "other computers hold all the room there is for jobs that no bridge here asked for".to_owned()
+            }
             Self::NotReading => format!("it took nothing for {} s", SEND_TIME.as_secs()),
             Self::Silent(seconds) => format!("nothing came from it for {seconds} s"),
             Self::Elsewhere(why) => why.clone(),
@@ -119,7 +124,7 @@ impl Ending {
             Self::BadToken => Some(4401),
             Self::NoHello => Some(4408),
             Self::Replaced(_) | Self::Taken { .. } => Some(4409),
-            Self::Flood => Some(4429),
+            Self::Flood | Self::Crowded => Some(4429),
         }
     }
 

@@ -7,9 +7,11 @@ use serde_json::Value;
 use thiserror::Error;
 
 use super::{
-    error::AgentError,
+    error::{AgentError, ErrorKind},
     hello::{self, Hello, HelloError},
+    limits::{DEFAULT_MAX_MESSAGE, MAX_ID},
     names::RequestId,
+    parts::Part,
     text::{self, TextMode},
 };
 
@@ -34,16 +36,7 @@ pub enum AgentFrame {
     /// The computer has another label now, or none (version 2).
     Label(Option<String>),
     /// A part of a frame (version 2).
-    Part {
-        /// The frame's name.
-        of: String,
-        /// Which part.
-        n: usize,
-        /// Of how many.
-        count: usize,
-        /// Its bytes, in base64.
-        data: String,
-    },
+    Part(Part),
     /// A part of ours arrived, or is refused (version 2).
     PartAck {
         /// The frame's name.
@@ -73,6 +66,9 @@ pub enum FrameError {
     /// A hello that can't be one.
     #[error(transparent)]
     Hello(#[from] HelloError),
+    /// Its id is too long.
+    #[error("an id of more than {MAX_ID} bytes")]
+    LongId,
 }
 
 /// The answer to a request.
@@ -181,11 +177,17 @@ struct Wire<'a> {
     data: Option<String>,
 }
 
+/// The most JSON values in a frame that came in parts. Each takes some 70 bytes, and as JSON as few as two.
+const MAX_VALUES: usize = 200_000;
+
 /// Reads one message of an agent whose strings are as `mode` says.
 ///
 /// # Errors
 /// The message is not a frame.
 pub fn read(message: &str, mode: TextMode) -> Result<AgentFrame, FrameError> {
+    if message.len() > DEFAULT_MAX_MESSAGE && values(message) > MAX_VALUES {
+        return of_too_many_values(message);
+    }
     // serde would take an array for a struct's fields in their order.
     if message.trim_ascii_start().starts_with('[') {
         return Err(FrameError::Malformed(serde::de::Error::custom(
@@ -195,7 +197,10 @@ pub fn read(message: &str, mode: TextMode) -> Result<AgentFrame, FrameError> {
     let wire: Wire<'_> = serde_json::from_str(message)?;
     let missing = |field| FrameError::Malformed(serde::de::Error::missing_field(field));
     let needed = |field: Option<String>, name| field.ok_or_else(|| missing(name));
-    let request = |id| needed(id, "id").map(RequestId::from);
+    let request = |id| match needed(id, "id")? {
+        id if id.len() <= MAX_ID => Ok(RequestId::from(id)),
+        _ => Err(FrameError::LongId),
+    };
     Ok(match wire.kind.as_ref() {
         "hello" => AgentFrame::Hello(Box::new(hello::read(message)?)),
         "accepted" => AgentFrame::Accepted {
@@ -225,19 +230,23 @@ pub fn read(message: &str, mode: TextMode) -> Result<AgentFrame, FrameError> {
         "event" if wire.name.as_deref() == Some("job") => {
             let report = wire.job.filter(Value::is_object);
             let report = read_by_people(report.ok_or_else(|| missing("job"))?, mode);
-            AgentFrame::Job(serde_json::from_value(report)?)
+            let report: JobReport = serde_json::from_value(report)?;
+            if report.id.as_str().len() > MAX_ID {
+                return Err(FrameError::LongId);
+            }
+            AgentFrame::Job(report)
         }
         "event" if wire.name.as_deref() == Some("label") => {
             let label = wire.label.as_deref();
             let label = label.map(|label| text::read(&text::decode(label, mode)).into_owned());
             AgentFrame::Label(label.and_then(hello::label))
         }
-        "part" => AgentFrame::Part {
+        "part" => AgentFrame::Part(Part {
             of: needed(wire.of, "of")?,
             n: part_number(wire.n).ok_or_else(|| missing("n"))?,
             count: wire.count.ok_or_else(|| missing("count"))?,
             data: needed(wire.data, "data")?,
-        },
+        }),
         "part-ack" => AgentFrame::PartAck {
             of: needed(wire.of, "of")?,
             n: part_number(wire.n).ok_or_else(|| missing("n"))?,
@@ -251,6 +260,45 @@ pub fn read(message: &str, mode: TextMode) -> Result<AgentFrame, FrameError> {
         "pong" => AgentFrame::Pong { at: wire.at },
         other => AgentFrame::Unknown(other.to_owned()),
     })
+}
+
+/// At most how many values the JSON holds: one more than there are commas and opening brackets outside of strings.
+fn values(json: &str) -> usize {
+    let (mut count, mut in_string, mut escaped) = (1, false, false);
+    for byte in json.bytes() {
+        match byte {
+            _ if escaped => escaped = false,
+            b'\\' => escaped = in_string,
+            b'"' => in_string = !in_string,
+            b',' | b'[' | b'{' if !in_string => count += 1,
+            _ => {}
+        }
+    }
+    count
+}
+
+/// An answer with more values than are taken says so in the place of its result; other frames are none.
+fn of_too_many_values(message: &str) -> Result<AgentFrame, FrameError> {
+    #[derive(Deserialize)]
+    struct Outline {
+        r#type: String,
+        id: String,
+    }
+    let too_many = format!("it has more than {MAX_VALUES} values");
+    let Outline { r#type, id } = serde_json::from_str(message)?;
+    if r#type != "response" || id.len() > MAX_ID {
+        return Err(FrameError::Malformed(serde::de::Error::custom(too_many)));
+    }
+    let message = format!("the code ran, but its answer is too large: {too_many}");
+    Ok(AgentFrame::Response(Response {
+        id: id.into(),
+        answer: Answer {
+            result: None,
+            error: Some(AgentError::new(ErrorKind::TooLarge, message)),
+        },
+        output_bytes: None,
+        halts: false,
+    }))
 }
 
 /// What nobody but people reads: words, and the beginning of code.
@@ -296,6 +344,48 @@ mod tests {
             TextMode::Plain,
         );
         assert_eq!(odd.error.unwrap().message, "[1]");
+    }
+
+    #[test]
+    fn an_answer_of_too_many_values_says_so_and_is_not_read() {
+        let answer = |values: &str| {
+            let frame = format!(r#"{{"type":"response","id":"r","ok":true,"result":[{values}]}}"#);
+            response(&frame, TextMode::Bytes)
+        };
+        let taken = answer(&format!(
+            r#"{}"{}""#,
+            "0,".repeat(150_000),
+            ",[".repeat(150_000)
+        ));
+        assert_eq!(taken.result.unwrap().as_array().unwrap().len(), 150_001);
+        for values in ["0,".repeat(200_000) + "0", "[],".repeat(100_000) + "0"] {
+            let refused = answer(&values);
+            assert_eq!(refused.result, None);
+            let error = refused.error.unwrap();
+            assert_eq!(error.kind, ErrorKind::TooLarge);
+            assert!(
+                error.message.contains("more than 200000 values"),
+                "{error:?}"
+            );
+        }
+        let event = format!(
+            r#"{{"type":"event","name":"job","job":[{}0]}}"#,
+            "0,".repeat(200_000)
+        );
+        assert!(read(&event, TextMode::Bytes).is_err());
+    }
+
+    #[test]
+    fn an_id_that_is_too_long_is_none() {
+        for (length, taken) in [(MAX_ID, true), (MAX_ID + 1, false)] {
+            let id = "x".repeat(length);
+            for frame in [
+                format!(r#"{{"type":"accepted","id":"{id}"}}"#),
+                format!(r#"{{"type":"event","name":"job","job":{{"id":"{id}"}}}}"#),
+            ] {
+                assert_eq!(read(&frame, TextMode::Bytes).is_ok(), taken, "{frame}");
+            }
+        }
     }
 
     #[test]

@@ -7,7 +7,7 @@ use serde_json::Value;
 use thiserror::Error;
 
 use super::{
-    limits::{DEFAULT_MAX_MESSAGE, PROTOCOL},
+    limits::{DEFAULT_MAX_MESSAGE, MAX_ID, PROTOCOL},
     names::{Boot, ComputerId, Dialect, RequestId},
 };
 
@@ -23,8 +23,9 @@ const MAX_BOOT: usize = 128;
 /// The longest key of a computer, in bytes. Ours has 32.
 const MAX_KEY: usize = 128;
 
-/// How many capabilities of an agent are looked at.
-const MAX_CAPABILITIES: usize = 64;
+/// How many capabilities of an agent are looked at, and how much of each name, in characters. Ours have nine short ones.
+const MAX_CAPABILITIES: usize = 32;
+const MAX_CAPABILITY: usize = 32;
 
 /// Why a hello can't be read.
 #[derive(Debug, Error)]
@@ -177,6 +178,7 @@ pub(super) fn read(message: &str) -> Result<Hello, HelloError> {
             Value::Array(jobs) => jobs
                 .iter()
                 .filter_map(Value::as_str)
+                .filter(|id| id.len() <= MAX_ID)
                 .map(RequestId::from)
                 .collect(),
             _ => Vec::new(),
@@ -187,7 +189,7 @@ pub(super) fn read(message: &str) -> Result<Hello, HelloError> {
                 .iter()
                 .filter_map(Value::as_str)
                 .take(MAX_CAPABILITIES)
-                .map(|name| clip(name.to_owned()))
+                .map(|name| name.chars().take(MAX_CAPABILITY).collect())
                 .collect(),
             _ => Vec::new(),
         },

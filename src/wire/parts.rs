@@ -1,9 +1,12 @@
 //! Frames that are larger than one message: cut into parts, and put together again. No I/O.
 
-use std::collections::VecDeque;
+use std::{collections::VecDeque, sync::Arc};
 
 use base64::{Engine, engine::general_purpose::STANDARD as BASE64};
 use tokio::time::{Duration, Instant};
+
+use super::limits::MAX_ID;
+use crate::base::budget::{Budget, Share};
 
 /// The largest frame that is sent or taken in parts, in bytes: 16 MiB.
 pub const MAX_FRAME: usize = 16 * 1024 * 1024;
@@ -25,6 +28,9 @@ const ASSEMBLIES: usize = 2;
 
 /// The most parts a frame may have: a peer must not make us reserve more than that.
 const MAX_PARTS: usize = MAX_FRAME / 1024;
+
+/// About how many bytes a part takes beside its own.
+const PART_SIZE: usize = 64;
 
 /// How many whole frames are remembered by name.
 const REMEMBERED: usize = 8;
@@ -127,7 +133,22 @@ struct Assembly {
     of: String,
     parts: Vec<Option<Vec<u8>>>,
     size: usize,
+    /// The size of the largest part so far, in bytes: as there is room for each of them.
+    part: usize,
+    /// When its last new part came.
     touched: Instant,
+    /// What it has of what all frames in parts may hold together: room for the whole from the first part on, so that
+    /// several frames don't wait for each other for ever.
+    room: Share,
+}
+
+/// How much an unfinished frame may hold.
+#[derive(Debug, Clone, Copy)]
+pub struct Room<'a> {
+    /// What all those share that are bound alike.
+    pub budget: &'a Arc<Budget>,
+    /// How large a frame may be, in bytes.
+    pub largest: usize,
 }
 
 /// What became of a part.
@@ -137,15 +158,19 @@ pub enum Taken {
     Kept,
     /// It was the last one: the frame's text, each byte as one code point.
     Whole(String),
+    /// There is no room for it now: it is to come again.
+    NoRoom,
     /// The frame is refused, and why.
     Refused(&'static str),
 }
 
 impl Incoming {
-    /// Takes a part. One that came before is kept only once.
-    pub fn take(&mut self, of: &str, n: usize, count: usize, data: &str, now: Instant) -> Taken {
+    /// Takes a part. One that came before is kept only once. A frame that begins with it takes of `room`.
+    pub fn take(&mut self, part: &Part, room: Room<'_>, now: Instant) -> Taken {
+        let Part { of, n, count, data } = part;
+        let (n, count) = (*n, *count);
         self.frames.retain(|frame| now < frame.touched + IDLE);
-        if count == 0 || n >= count {
+        if count == 0 || n >= count || of.len() > MAX_ID {
             return Taken::Refused("malformed");
         }
         let Ok(bytes) = BASE64.decode(data) else {
@@ -155,26 +180,48 @@ impl Incoming {
         if bytes.is_empty() || n + 1 < count && bytes.len().saturating_mul(count - 1) > MAX_FRAME {
             return Taken::Refused("too-large");
         }
-        let at = match self.frames.iter().position(|frame| frame.of == of) {
+        let at = match self.frames.iter().position(|frame| frame.of == *of) {
             Some(at) if self.frames[at].parts.len() != count => return Taken::Refused("malformed"),
             Some(at) => at,
-            None if self.done.iter().any(|done| done == of) => return Taken::Kept,
+            None if self.done.iter().any(|done| *done == *of) => return Taken::Kept,
             None if count > MAX_PARTS || self.frames.len() >= ASSEMBLIES => {
                 return Taken::Refused("too-large");
             }
             None => {
+                let mut share = room.budget.share();
+                if !share.take(count * PART_SIZE) {
+                    return Taken::NoRoom;
+                }
                 self.frames.push(Assembly {
                     of: of.to_owned(),
                     parts: vec![None; count],
                     size: 0,
+                    part: 0,
                     touched: now,
+                    room: share,
                 });
                 self.frames.len() - 1
             }
         };
         let frame = &mut self.frames[at];
-        frame.touched = now;
         if frame.parts[n].is_none() {
+            if let Some(more) = bytes.len().checked_sub(frame.part + 1) {
+                // The last part may be a small one.
+                let least = bytes.len() * (count - 1);
+                let taken = match least <= room.largest {
+                    true if frame.room.take((more + 1) * count) => None,
+                    true => Some(Taken::NoRoom),
+                    false => Some(Taken::Refused("too-large")),
+                };
+                if let Some(taken) = taken {
+                    if frame.size == 0 {
+                        self.frames.swap_remove(at);
+                    }
+                    return taken;
+                }
+                frame.part = bytes.len();
+            }
+            frame.touched = now;
             frame.size += bytes.len();
             frame.parts[n] = Some(bytes);
         }
@@ -204,6 +251,23 @@ impl Incoming {
 mod tests {
     use super::*;
 
+    fn part(of: &str, n: usize, count: usize, data: &str) -> Part {
+        Part {
+            of: of.to_owned(),
+            n,
+            count,
+            data: data.to_owned(),
+        }
+    }
+
+    /// Room for any frame.
+    fn room(budget: &Arc<Budget>) -> Room<'_> {
+        Room {
+            budget,
+            largest: MAX_FRAME,
+        }
+    }
+
     fn all_bytes(length: usize) -> Vec<u8> {
         (0..length).map(|at| (at * 7) as u8).collect()
     }
@@ -213,6 +277,7 @@ mod tests {
         let frame = all_bytes(1_000_000);
         let mut outgoing = Outgoing::new("f".into(), frame.clone());
         let mut incoming = Incoming::default();
+        let budget = Budget::new(2 * MAX_FRAME);
         let mut sent = 0;
         let whole = loop {
             let Some(part) = outgoing.take(Instant::now()) else {
@@ -225,17 +290,18 @@ mod tests {
             if sent % 3 == 0 {
                 continue;
             }
-            match incoming.take(&part.of, part.n, part.count, &part.data, Instant::now()) {
+            match incoming.take(&part, room(&budget), Instant::now()) {
                 Taken::Whole(text) => {
                     // Its acknowledgement is lost, and the part comes again.
                     assert_eq!(
-                        incoming.take(&part.of, part.n, part.count, &part.data, Instant::now()),
+                        incoming.take(&part, room(&budget), Instant::now()),
                         Taken::Kept
                     );
                     break text;
                 }
                 Taken::Kept if sent % 3 == 1 => {}
                 Taken::Kept => assert!(!outgoing.acknowledge(part.n)),
+                Taken::NoRoom => panic!("no room"),
                 Taken::Refused(why) => panic!("{why}"),
             }
         };
@@ -262,38 +328,96 @@ mod tests {
     #[tokio::test(start_paused = true)]
     async fn a_peer_that_announces_too_much_is_refused_at_once() {
         let mut incoming = Incoming::default();
+        let budget = Budget::new(2 * MAX_FRAME);
         let now = Instant::now();
         let data = BASE64.encode(all_bytes(90_000));
         assert_eq!(
-            incoming.take("a", 0, 1_000, &data, now),
+            incoming.take(&part("a", 0, 1_000, &data), room(&budget), now),
             Taken::Refused("too-large")
         );
         assert_eq!(
-            incoming.take("a", 0, usize::MAX, "AA==", now),
+            incoming.take(&part("a", 0, usize::MAX, "AA=="), room(&budget), now),
             Taken::Refused("too-large")
         );
         assert_eq!(
-            incoming.take("a", 0, 1_000_000, "AA==", now),
+            incoming.take(&part("a", 0, 1_000_000, "AA=="), room(&budget), now),
             Taken::Refused("too-large")
         );
         assert_eq!(
-            incoming.take("a", 0, 0, "AA==", now),
+            incoming.take(&part("a", 0, 0, "AA=="), room(&budget), now),
             Taken::Refused("malformed")
         );
         assert_eq!(
-            incoming.take("a", 0, 2, "not base64!", now),
+            incoming.take(&part("a", 0, 2, "not base64!"), room(&budget), now),
             Taken::Refused("malformed")
         );
-        assert_eq!(incoming.take("a", 0, 2, "AA==", now), Taken::Kept);
-        assert_eq!(incoming.take("b", 0, 2, "AA==", now), Taken::Kept);
         assert_eq!(
-            incoming.take("c", 0, 2, "AA==", now),
+            incoming.take(&part("a", 0, 2, "AA=="), room(&budget), now),
+            Taken::Kept
+        );
+        assert_eq!(
+            incoming.take(&part("b", 0, 2, "AA=="), room(&budget), now),
+            Taken::Kept
+        );
+        assert_eq!(
+            incoming.take(&part("c", 0, 2, "AA=="), room(&budget), now),
             Taken::Refused("too-large")
         );
         tokio::time::advance(IDLE).await;
         assert_eq!(
-            incoming.take("c", 0, 2, "AA==", Instant::now()),
+            incoming.take(&part("c", 0, 2, "AA=="), room(&budget), Instant::now()),
             Taken::Kept
         );
+    }
+
+    #[tokio::test(start_paused = true)]
+    async fn a_frame_begins_only_with_room_for_all_of_it_and_gives_it_back() {
+        let budget = Budget::new(100_000);
+        let small = Room {
+            budget: &budget,
+            largest: 80_000,
+        };
+        let (mut one, mut other) = (Incoming::default(), Incoming::default());
+        let now = Instant::now();
+        let data = BASE64.encode(all_bytes(10_000));
+        let refused = Taken::Refused("too-large");
+        assert_eq!(one.take(&part("a", 0, 10, &data), small, now), refused);
+        assert_eq!(one.take(&part("a", 1, 8, &data), small, now), Taken::Kept);
+        assert_eq!(
+            other.take(&part("b", 0, 2, &data), small, now),
+            Taken::NoRoom
+        );
+        assert_eq!(
+            other.take(&part("b", 0, 1, &data), small, now),
+            whole(10_000)
+        );
+        // Of the last part nobody knows that it is the largest.
+        let large = BASE64.encode(all_bytes(12_000));
+        assert_eq!(one.take(&part("a", 2, 8, &large), small, now), refused);
+        assert_eq!(
+            other.take(&part("c", 1, 2, "AA=="), small, now),
+            Taken::Kept
+        );
+        assert_eq!(
+            other.take(&part("c", 0, 2, &data), small, now),
+            Taken::NoRoom
+        );
+        // What comes again keeps nothing alive.
+        tokio::time::advance(IDLE / 2).await;
+        let later = Instant::now();
+        assert_eq!(one.take(&part("a", 1, 8, &data), small, later), Taken::Kept);
+        tokio::time::advance(IDLE / 2).await;
+        let later = Instant::now();
+        assert_eq!(
+            other.take(&part("b", 0, 7, &data), small, later),
+            Taken::Kept
+        );
+        drop((one, other));
+        assert_eq!(budget.left(), 100_000);
+    }
+
+    /// So many of these bytes as a frame.
+    fn whole(length: usize) -> Taken {
+        Taken::Whole(all_bytes(length).into_iter().map(char::from).collect())
     }
 }

@@ -34,6 +34,8 @@ mod link;
 mod lists;
 mod load;
 mod long_jobs;
+mod memory;
+mod mixed_load;
 mod much_output;
 mod older_agents;
 mod older_bridges;

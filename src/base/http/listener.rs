@@ -12,7 +12,10 @@ use tokio::{
 };
 use tokio_util::{sync::CancellationToken, task::TaskTracker};
 
-use super::room::{Origin, Place, Room};
+use super::{
+    intake::{Counted, Intake},
+    room::{Origin, Place, Room},
+};
 
 /// How long the silence on a connection lasts before the system asks whether the other end is still there.
 const KEEPALIVE_AFTER: Duration = Duration::from_secs(30);
@@ -147,7 +150,7 @@ fn keep_alive(stream: &TcpStream) -> io::Result<()> {
 }
 
 /// Serves one connection, whatever carries it, until it ends, becomes a WebSocket or, once the port is `leaving`, its
-/// request is answered.
+/// request is answered. Its [`Intake`] is an extension of each request.
 pub async fn converse(
     stream: impl AsyncRead + AsyncWrite + Unpin + Send + 'static,
     peer: SocketAddr,
@@ -169,7 +172,13 @@ async fn converse_at(
 ) {
     let place = Arc::new(place);
     let at = place.clone();
-    let service = service_fn(move |request: hyper::Request<Incoming>| {
+    let intake = Arc::new(Intake::default());
+    let stream = Counted {
+        stream,
+        intake: intake.clone(),
+    };
+    let service = service_fn(move |mut request: hyper::Request<Incoming>| {
+        request.extensions_mut().insert(intake.clone());
         let (answers, place) = (answers.clone(), at.clone());
         async move {
             let mut request = request.map(|body| place.asks(body));

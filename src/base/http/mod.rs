@@ -2,6 +2,7 @@
 
 pub mod admission;
 pub mod authority;
+pub mod intake;
 pub mod listener;
 pub mod room;
 

@@ -20,7 +20,7 @@ use tokio_util::sync::CancellationToken;
 
 use super::{Bridge, config};
 use crate::{
-    base::http::listener,
+    base::{budget::Budget, http::listener},
     commands,
     link::port,
     wire::{parts, text},
@@ -263,8 +263,17 @@ fn take(
         }
         "part" => {
             let (of, n) = (text_at("of"), number_at("n") as usize);
-            let count = number_at("count") as usize;
-            let taken = parts.take(&of, n, count, &text_at("data"), Instant::now());
+            let part = parts::Part {
+                of: of.clone(),
+                n,
+                count: number_at("count") as usize,
+                data: text_at("data"),
+            };
+            let room = parts::Room {
+                budget: &Budget::new(parts::MAX_FRAME),
+                largest: parts::MAX_FRAME,
+            };
+            let taken = parts.take(&part, room, Instant::now());
             let _ = frames.send(json!({ "type": "part-ack", "of": of, "n": n }));
             if let parts::Taken::Whole(whole) = taken {
                 drop(jobs);

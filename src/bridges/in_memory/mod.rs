@@ -60,6 +60,7 @@ impl Line {
         Channel {
             sender: Box::pin(sender),
             receiver: Box::pin(receiver),
+            intake: None,
         }
     }
 }

@@ -29,7 +29,7 @@ use super::{
     owner_end::OwnerEnd,
 };
 use crate::{
-    base::{host_and_port::HostPort, websocket::Failure},
+    base::{host_and_port::HostPort, http::intake::Intake, websocket::Failure},
     computers::{Blocked, Owner},
 };
 
@@ -62,7 +62,8 @@ pub type ServePort =
     Arc<dyn Fn(TcpListener, Option<Enter>) -> BoxFuture<'static, ()> + Send + Sync>;
 
 /// Serves a guest that has come to the port, to its end.
-pub type Enter = Box<dyn Fn(WebSocket, SocketAddr) -> BoxFuture<'static, ()> + Send + Sync>;
+pub type Enter =
+    Box<dyn Fn(WebSocket, SocketAddr, Arc<Intake>) -> BoxFuture<'static, ()> + Send + Sync>;
 
 impl Carrier for OneMachine {
     fn claim(&self) -> BoxFuture<'_, Result<Claimed, NotClaimed>> {
@@ -179,9 +180,9 @@ impl fmt::Debug for OneMachine {
 /// Guests by their WebSockets.
 fn enter(end: OwnerEnd) -> Enter {
     let end = Arc::new(end);
-    Box::new(move |socket, peer| {
+    Box::new(move |socket, peer, intake| {
         let end = end.clone();
-        async move { end.serve(socket::of_owner(socket), peer).await }.boxed()
+        async move { end.serve(socket::of_owner(socket, intake), peer).await }.boxed()
     })
 }
 

@@ -2,6 +2,7 @@
 
 use std::{
     pin::Pin,
+    sync::Arc,
     task::{Context, Poll, ready},
 };
 
@@ -11,7 +12,7 @@ use tokio::net::TcpStream;
 use tokio_tungstenite::{WebSocketStream, tungstenite};
 
 use crate::{
-    base::websocket::Failure,
+    base::{http::intake::Intake, websocket::Failure},
     bridges::channel::{Channel, ChannelBroken},
 };
 
@@ -35,9 +36,9 @@ pub fn of_guest(socket: WebSocketStream<TcpStream>) -> Channel {
     )
 }
 
-/// An owner's WebSocket to a guest.
-pub fn of_owner(socket: ws::WebSocket) -> Channel {
-    channel(
+/// An owner's WebSocket to a guest, whose connection is counted by `intake`.
+pub fn of_owner(socket: ws::WebSocket, intake: Arc<Intake>) -> Channel {
+    let channel = channel(
         socket,
         |text| ws::Message::Text(text.into()),
         ws::Message::Close(Some(ws::CloseFrame {
@@ -49,7 +50,11 @@ pub fn of_owner(socket: ws::WebSocket) -> Channel {
             ws::Message::Close(_) => Taken::Close,
             _ => Taken::Nothing,
         },
-    )
+    );
+    Channel {
+        intake: Some(intake),
+        ..channel
+    }
 }
 
 /// What a WebSocket's message is to a bridge.
@@ -90,6 +95,7 @@ where
     Channel {
         sender: Box::pin(sender.with(move |text| future::ready(Ok(written(text))))),
         receiver: Box::pin(receiver),
+        intake: None,
     }
 }
 

@@ -54,7 +54,8 @@ pub struct NoSession;
 /// One session: what its client sends, on the way in, and what it is owed.
 #[derive(Debug)]
 pub struct HttpSession {
-    incoming: mpsc::Sender<ClientJsonRpcMessage>,
+    /// Boxed, since a channel takes room for 32 of them at once.
+    incoming: mpsc::Sender<Box<ClientJsonRpcMessage>>,
     outbox: Mutex<Outbox>,
     /// Told when the outbox changes.
     changed: Notify,
@@ -160,7 +161,7 @@ impl HttpSession {
     /// Hands the session a message.
     pub async fn put_in(&self, message: ClientJsonRpcMessage) -> Result<(), NoSession> {
         tokio::select! {
-            sent = self.incoming.send(message) => sent.map_err(|_| NoSession),
+            sent = self.incoming.send(Box::new(message)) => sent.map_err(|_| NoSession),
             () = self.ended.cancelled() => Err(NoSession),
         }
     }
@@ -300,7 +301,7 @@ impl Drop for Reader {
 #[derive(Debug)]
 pub struct SessionTransport {
     session: Arc<HttpSession>,
-    incoming: mpsc::Receiver<ClientJsonRpcMessage>,
+    incoming: mpsc::Receiver<Box<ClientJsonRpcMessage>>,
 }
 
 impl Transport<RoleServer> for SessionTransport {
@@ -325,7 +326,7 @@ impl Transport<RoleServer> for SessionTransport {
                     let given_up = lock(&self.session.outbox).give_up_one();
                     return given_up.map(|id| cancelled(id, "the session ended"));
                 }
-                message = self.incoming.recv() => return message,
+                message = self.incoming.recv() => return message.map(|message| *message),
                 () = self.session.forsaken() => {
                     let given_up = lock(&self.session.outbox).give_up_one();
                     if let Some(id) = given_up {

@@ -35,11 +35,17 @@ pub const SESSION_ID: HeaderName = HeaderName::from_static("mcp-session-id");
 pub const NO_SESSION: &str = "There is no such session: it has ended, or mcp-bridge was restarted. Begin a new one with \
     initialize.\n";
 
-/// The most sessions at once. Each takes some 30 KiB.
+/// The most sessions at once. Each takes some 35 KiB.
 const MAX_SESSIONS: usize = 1_024;
 
 /// The most of one other machine.
 const MAX_OF_ONE: usize = 512;
+
+/// How many sessions stay however long nobody uses them.
+const SPARED: usize = 128;
+
+/// How long nobody uses a session of which it is taken that its client went without ending it, while there are more.
+const ABANDONED_AFTER: Duration = Duration::from_secs(600);
 
 /// How long a session may take to answer `initialize`.
 const INITIALIZE_TIME: Duration = Duration::from_secs(10);
@@ -58,8 +64,9 @@ pub enum SessionError {
     NothingToResume,
 }
 
-/// All sessions. When they are too many, one that nobody uses makes way for a new one: a client that comes back to it
-/// begins anew, as the specification has it. One that is read, or waits for an answer, stays.
+/// All sessions. When they are too many, one that nobody uses makes way for a new one, and of more than [`SPARED`] those
+/// go that nobody has used for long: a client that comes back to it begins anew, as the specification has it. One that is
+/// read, or waits for an answer, stays.
 #[derive(Debug, Default)]
 pub struct Sessions {
     sessions: Mutex<HashMap<SessionId, Kept>>,
@@ -79,6 +86,7 @@ impl Sessions {
     /// Makes room for one more of this origin; tells whether there is some.
     pub fn make_room(&self, origin: Origin) -> bool {
         let mut sessions = lock(&self.sessions);
+        end_abandoned(&mut sessions);
         let all = sessions.values();
         let of_origin = all.filter(|session| session.origin == Some(origin));
         let crowded = of_origin.count() >= origin.share(MAX_SESSIONS, MAX_OF_ONE);
@@ -173,6 +181,27 @@ impl Sessions {
         sessions.insert(id.clone(), kept);
         drop(sessions);
         Ok((id, transport))
+    }
+}
+
+/// Ends sessions that were abandoned, those first that nobody has used for the longest time, until no more are left than
+/// stay in any case.
+fn end_abandoned(sessions: &mut HashMap<SessionId, Kept>) {
+    let over = sessions.len().saturating_sub(SPARED);
+    if over == 0 {
+        return;
+    }
+    let mut abandoned: Vec<_> = sessions
+        .iter()
+        .filter_map(|(id, kept)| Some((kept.session.unused_since()?, id.clone())))
+        .filter(|(since, _)| since.elapsed() >= ABANDONED_AFTER)
+        .collect();
+    abandoned.sort_unstable_by_key(|(since, _)| *since);
+    for (_, id) in abandoned.into_iter().take(over) {
+        if let Some(kept) = sessions.remove(&id) {
+            tracing::info!("a session ended that nobody has used for long");
+            kept.session.end();
+        }
     }
 }
 
@@ -347,6 +376,38 @@ mod tests {
             assert!(sessions.contains(&read) && sessions.contains(&waiting));
         }
         assert!(!sessions.contains(&asked));
+    }
+
+    #[tokio::test(start_paused = true)]
+    async fn abandoned_sessions_end_while_there_are_many_and_a_few_stay() {
+        let sessions = Sessions::default();
+        let begin = || {
+            assert!(sessions.make_room(Origin::Here));
+            sessions.create().unwrap()
+        };
+        let mut begun: Vec<_> = (0..SPARED).map(|_| begin()).collect();
+        // Few of them stay, for however long.
+        tokio::time::advance(ABANDONED_AFTER * 100).await;
+        begun.extend((0..10).map(|_| begin()));
+        let there = |begun: &[(SessionId, _)]| -> Vec<bool> {
+            begun.iter().map(|(id, _)| sessions.contains(id)).collect()
+        };
+        assert_eq!(there(&begun[SPARED..]), [true; 10]);
+        let left = |begun: &[_]| there(begun).iter().filter(|there| **there).count();
+        assert_eq!(left(&begun), SPARED + 1);
+        // Nor do many of which each was used not long ago.
+        begun.extend((0..SPARED).map(|_| begin()));
+        let used = left(&begun);
+        tokio::time::advance(ABANDONED_AFTER - Duration::from_secs(1)).await;
+        begun.push(begin());
+        assert_eq!(left(&begun), used + 1);
+        // One that is read stays.
+        let read = begun[SPARED].0.clone();
+        let _reader = sessions.get(&read).unwrap().read(STANDALONE, None).unwrap();
+        tokio::time::advance(ABANDONED_AFTER).await;
+        begun.push(begin());
+        assert_eq!(left(&begun), SPARED + 1);
+        assert!(sessions.contains(&read));
     }
 
     #[tokio::test]

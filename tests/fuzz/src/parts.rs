@@ -3,10 +3,14 @@
 use std::collections::{BTreeMap, VecDeque};
 
 use base64::{Engine, engine::general_purpose::STANDARD as BASE64};
-use mcp_bridge::wire::{
-    frame::{self, AgentFrame},
-    parts::{Incoming, MAX_FRAME, Taken},
-    text::TextMode,
+use mcp_bridge::{
+    base::budget::Budget,
+    wire::{
+        frame::{self, AgentFrame},
+        limits::MAX_ID,
+        parts::{Incoming, MAX_FRAME, Room, Taken},
+        text::TextMode,
+    },
 };
 use tokio::time::Instant;
 
@@ -32,13 +36,19 @@ pub fn put_together(lines: &str, mode: TextMode) -> Vec<String> {
     let mut begun = BTreeMap::<String, Begun>::new();
     let mut remembered = VecDeque::new();
     let mut whole = Vec::new();
-    let now = Instant::now();
+    let (budget, now) = (Budget::new(usize::MAX), Instant::now());
     for line in lines.lines() {
-        let Ok(AgentFrame::Part { of, n, count, data }) = frame::read(line, mode) else {
+        let Ok(AgentFrame::Part(part)) = frame::read(line, mode) else {
             continue;
         };
-        let bytes = BASE64.decode(&data).ok().filter(|_| n < count);
-        let taken = incoming.take(&of, n, count, &data, now);
+        let (of, n, count) = (part.of.clone(), part.n, part.count);
+        let bytes = BASE64.decode(&part.data).ok();
+        let bytes = bytes.filter(|_| n < count && of.len() <= MAX_ID);
+        let room = Room {
+            budget: &budget,
+            largest: MAX_FRAME,
+        };
+        let taken = incoming.take(&part, room, now);
         if let Taken::Refused(why) = taken {
             let too_large = |length: usize| length == 0 || length.saturating_mul(count) > MAX_FRAME;
             let reason = match (bytes, begun.get(&of)) {

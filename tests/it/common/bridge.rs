@@ -72,7 +72,7 @@ impl Bridge {
 
     /// The same, with changes to its command line or environment.
     pub fn start_with(change: impl FnOnce(&mut Command)) -> Self {
-        Self::start_program(Path::new(env!("CARGO_BIN_EXE_mcp-bridge")), change)
+        Self::start_program(Path::new(&super::program()), change)
     }
 
     /// The same of another file with the program in it.

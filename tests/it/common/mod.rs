@@ -3,6 +3,7 @@
 pub mod bridge;
 pub mod computer;
 pub mod linked;
+pub mod memory;
 pub mod pace;
 pub mod port;
 pub mod proxy;
@@ -13,7 +14,7 @@ pub mod served;
 pub mod servers;
 pub mod tools;
 
-use std::{env, fmt::Display, future::Future, net::SocketAddr, time::Duration};
+use std::{env, ffi::OsString, fmt::Display, future::Future, net::SocketAddr, time::Duration};
 
 use serde_json::Value;
 use tokio::{
@@ -37,6 +38,13 @@ pub async fn soon<T>(what: &str, future: impl Future<Output = T>) -> T {
 pub fn rounds(with_every_change: u32) -> u32 {
     let times = env::var("MCP_BRIDGE_TEST_TIMES");
     with_every_change * times.map_or(1, |times| times.parse().expect("a whole number"))
+}
+
+/// The bridge under test: the one that was built with the tests, or the one that `MCP_BRIDGE_TEST_PROGRAM` names.
+/// `.ci/long` asks by that for the figures of one as it is released.
+pub fn program() -> OsString {
+    let built = || env!("CARGO_BIN_EXE_mcp-bridge").into();
+    env::var_os("MCP_BRIDGE_TEST_PROGRAM").unwrap_or_else(built)
 }
 
 /// How often something is looked at that tells nobody when it changes.

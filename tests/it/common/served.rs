@@ -41,7 +41,7 @@ pub struct Served {
 
 /// `mcp-bridge serve` with folders of its own, and free ports on loopback.
 pub fn command(folder: &TempDir) -> Command {
-    let mut command = Command::new(env!("CARGO_BIN_EXE_mcp-bridge"));
+    let mut command = Command::new(super::program());
     command
         .arg("serve")
         .env("MCP_BRIDGE_CONFIG_DIR", folder.path().join("config"))
