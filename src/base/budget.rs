@@ -56,6 +56,11 @@ impl Budget {
             .map_or(left, |whole| left.min(whole.left()))
     }
 
+    /// Whether less than half of it is left.
+    fn is_tight(&self) -> bool {
+        self.left() < self.most / 2
+    }
+
     fn take(&self, bytes: usize) -> bool {
         let more = |used: usize| {
             used.checked_add(bytes)
@@ -91,6 +96,11 @@ impl Share {
     /// How many bytes it holds.
     pub fn held(&self) -> usize {
         self.bytes
+    }
+
+    /// Whether less than half is left of what it is a share of.
+    pub fn is_tight(&self) -> bool {
+        self.of.is_tight()
     }
 
     /// Takes this many bytes more; tells whether there was room for them.

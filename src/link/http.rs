@@ -136,7 +136,7 @@ impl Routes {
         let (mut parts, _) = request.into_parts();
         let shared = self.inner.shared.clone();
         let intake = intake(&parts.extensions);
-        intake.share(&shared.unfinished);
+        intake.share(&shared.messages);
         match WebSocketUpgrade::from_request_parts(&mut parts, &()).await {
             Ok(upgrade) => upgrade
                 .read_buffer_size(READ_BUFFER)

@@ -63,8 +63,12 @@ const ASK_EVERY: Duration = Duration::from_secs(1);
 /// The largest frame in parts of a computer of which nobody waits for anything, in bytes.
 const LARGEST_UNASKED: usize = 512 * 1024;
 
-/// How many bytes the messages of all links may hold that are not whole.
-const UNFINISHED: usize = 32 * 1024 * 1024;
+/// How many bytes the longest message of each link may hold, of all links together: while more than half of that is
+/// taken, links that take some of it for nobody end.
+const MESSAGES: usize = 48 * 1024 * 1024;
+
+/// What a peer sends before the payload of a control frame, in bytes (RFC 6455, section 5.2).
+const CONTROL_HEADER: usize = 6;
 
 /// What all sessions share.
 #[derive(Debug)]
@@ -77,8 +81,8 @@ pub struct Shared {
     pub late: LateAnswers,
     /// How much the frames may hold that come in parts.
     pub parts: PartsRoom,
-    /// How much messages may hold that are not whole.
-    pub unfinished: Arc<Budget>,
+    /// How much the longest messages may hold.
+    pub messages: Arc<Budget>,
 }
 
 impl Shared {
@@ -89,7 +93,7 @@ impl Shared {
             token,
             late: LateAnswers::default(),
             parts: PartsRoom::default(),
-            unfinished: Budget::new(UNFINISHED),
+            messages: Budget::new(MESSAGES),
         }
     }
 }
@@ -318,9 +322,7 @@ async fn greet(
     unasked: &mut Allowance,
 ) -> Result<Box<Hello>, Ending> {
     loop {
-        let text = next_text(socket).await?;
-        intake.whole();
-        let Some(text) = text else {
+        let Some(text) = next_text(socket, intake).await? else {
             continue;
         };
         match frame::read(&text, TextMode::Plain) {
@@ -342,11 +344,17 @@ fn hello_problem(error: &FrameError) -> String {
 }
 
 /// The next text message; none for a control frame.
-async fn next_text(socket: &mut WebSocket) -> Result<Option<Utf8Bytes>, Ending> {
+async fn next_text(socket: &mut WebSocket, intake: &Intake) -> Result<Option<Utf8Bytes>, Ending> {
     match socket.recv().await {
-        Some(Ok(Message::Text(text))) => Ok(Some(text)),
+        Some(Ok(Message::Text(text))) => {
+            intake.whole();
+            Ok(Some(text))
+        }
         Some(Ok(Message::Binary(_))) => Err(Ending::Binary),
-        Some(Ok(Message::Ping(_) | Message::Pong(_))) => Ok(None),
+        Some(Ok(Message::Ping(payload) | Message::Pong(payload))) => {
+            intake.beside(CONTROL_HEADER + payload.len());
+            Ok(None)
+        }
         Some(Ok(Message::Close(close))) => {
             Err(Ending::ClosedByAgent(close.map(|close| {
                 (close.code, close.reason.as_str().to_owned())
@@ -436,13 +444,13 @@ impl Session {
         // WebSocket pings prove nothing, since the game's Java answers them, and version 1 has no others.
         let watched = link.dialect().is_v2();
         loop {
+            if self.intake.is_in_the_way() && !self.computer.is_asked() {
+                return Ending::InTheWay;
+            }
             let due = self.due();
             let step = tokio::select! {
-                message = next_text(&mut self.socket) => match message {
-                    Ok(Some(text)) => {
-                        self.intake.whole();
-                        self.receive(&text).await
-                    }
+                message = next_text(&mut self.socket, &self.intake) => match message {
+                    Ok(Some(text)) => self.receive(&text).await,
                     Ok(None) => self.unasked.take(),
                     Err(ending) => Err(ending),
                 },
@@ -488,7 +496,7 @@ impl Session {
     fn look_at_unfinished(&mut self) -> Result<(), Ending> {
         let now = Instant::now();
         self.ping_at = now + Duration::from_secs(self.patience.dead);
-        match self.intake.holds_of_all()
+        match self.intake.is_unfinished()
             && now >= self.heard + Duration::from_secs(self.patience.dead)
         {
             true => Err(Ending::Silent(self.patience.dead)),

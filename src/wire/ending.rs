@@ -57,6 +57,8 @@ pub enum Ending {
     Flood,
     /// There is no room for what the agent tells of its jobs.
     Crowded,
+    /// It sent long messages, for whose like its link keeps room, which others need.
+    InTheWay,
     /// The agent no longer reads.
     NotReading,
     /// Nothing came from the agent for this many seconds.
@@ -101,6 +103,9 @@ impl Ending {
             Self::Crowded => {
                 "other computers hold all the room there is for jobs that no bridge here asked for".to_owned()
             }
+            Self::InTheWay => {
+                "others need the room that its long messages took; its agent links again".to_owned()
+            }
             Self::NotReading => format!("it took nothing for {} s", SEND_TIME.as_secs()),
             Self::Silent(seconds) => format!("nothing came from it for {seconds} s"),
             Self::Elsewhere(why) => why.clone(),
@@ -124,7 +129,7 @@ impl Ending {
             Self::BadToken => Some(4401),
             Self::NoHello => Some(4408),
             Self::Replaced(_) | Self::Taken { .. } => Some(4409),
-            Self::Flood | Self::Crowded => Some(4429),
+            Self::Flood | Self::Crowded | Self::InTheWay => Some(4429),
         }
     }
 

@@ -1,4 +1,7 @@
-//! How much one connection may send until a message is whole, and what all of them may hold of such together.
+//! How much one connection may send until a message is whole, and what the messages of all of them may hold together.
+//!
+//! A WebSocket keeps the room of its longest message, for the next one. So what a message took stays taken as long as the
+//! connection stands.
 
 use std::{
     io,
@@ -11,8 +14,8 @@ use tokio::io::{AsyncRead, AsyncWrite, ReadBuf};
 
 use crate::base::budget::{Budget, Share};
 
-/// How many bytes of a message that is not whole a connection may hold however much the others do.
-const ALWAYS_HELD: usize = 16 * 1024;
+/// How many bytes of a message a connection may hold however much the others do. The usual ones are shorter.
+const ALWAYS_HELD: usize = 2 * 1024;
 
 /// What a connection has sent since its last message was whole. Whoever reads the messages says when one was.
 #[derive(Debug, Default)]
@@ -39,27 +42,32 @@ impl Intake {
         *self.lock() = Unfinished::default();
     }
 
-    /// Lets no more come, beyond a little, than is left for all who share `budget`.
+    /// Lets no longer message come, beyond a little, than there is room for among all who share `budget`.
     pub fn share(&self, budget: &Arc<Budget>) {
         self.lock().share = Some(budget.share());
     }
 
     /// Notes that a message is whole.
     pub fn whole(&self) {
-        let mut unfinished = self.lock();
-        unfinished.bytes = 0;
-        if let Some(share) = &mut unfinished.share {
-            share.give_back(usize::MAX);
-        }
+        self.lock().bytes = 0;
     }
 
-    /// Whether it holds some of what all may hold together.
-    pub fn holds_of_all(&self) -> bool {
+    /// Notes that a frame of so many bytes was none of a message's.
+    pub fn beside(&self, bytes: usize) {
+        let mut unfinished = self.lock();
+        unfinished.bytes = unfinished.bytes.saturating_sub(bytes);
+    }
+
+    /// Whether it holds more of a message that is not whole than it may hold in any case.
+    pub fn is_unfinished(&self) -> bool {
+        self.lock().bytes > ALWAYS_HELD
+    }
+
+    /// Whether it holds some of what all may hold, and little is left of that.
+    pub fn is_in_the_way(&self) -> bool {
         let unfinished = self.lock();
-        unfinished
-            .share
-            .as_ref()
-            .is_some_and(|share| share.held() > 0)
+        let share = unfinished.share.as_ref();
+        share.is_some_and(|share| share.held() > 0 && share.is_tight())
     }
 
     /// Notes that so many bytes have come; tells whether they may.
@@ -140,18 +148,36 @@ mod tests {
     use super::*;
 
     #[test]
-    fn unfinished_messages_share_a_bound_and_whole_ones_give_back() {
+    fn long_messages_share_a_bound_and_what_they_took_returns_with_the_connection() {
         let budget = Budget::new(1_000);
         let (one, other) = (Intake::default(), Intake::default());
         one.share(&budget);
         other.share(&budget);
-        assert!(one.note(ALWAYS_HELD) && !one.holds_of_all());
-        assert!(one.note(1_000) && one.holds_of_all() && !one.note(1));
-        assert!(other.note(ALWAYS_HELD) && !other.note(1));
+        assert!(one.note(ALWAYS_HELD) && !one.is_unfinished());
+        assert!(one.note(400) && one.is_unfinished() && !one.is_in_the_way());
+        assert!(other.note(ALWAYS_HELD) && other.note(200) && !other.note(401));
+        // Others are in the way too, once little is left.
+        assert!(one.is_in_the_way() && other.is_in_the_way());
         one.whole();
-        assert!(other.note(1) && budget.left() == 998);
+        assert!(!one.is_unfinished() && one.is_in_the_way());
+        // The next message as long needs no more.
+        assert!(one.note(ALWAYS_HELD + 400) && budget.left() == 400);
+        drop(one);
+        assert!(!other.is_in_the_way());
         drop(other);
         assert_eq!(budget.left(), 1_000);
+    }
+
+    #[test]
+    fn frames_beside_a_message_are_none_of_its() {
+        let budget = Budget::new(1_000);
+        let intake = Intake::default();
+        intake.share(&budget);
+        for _ in 0..1_000 {
+            assert!(intake.note(100));
+            intake.beside(100);
+        }
+        assert!(!intake.is_unfinished() && budget.left() == 1_000);
     }
 
     #[test]

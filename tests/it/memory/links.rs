@@ -136,6 +136,25 @@ async fn messages_that_never_get_whole() {
 }
 
 #[tokio::test(flavor = "multi_thread", worker_threads = 2)]
+async fn links_that_once_sent_a_long_message() {
+    attacked(async |port| {
+        let long = json!({"type": "x".repeat(130_000)});
+        let mut links = Vec::new();
+        for id in 0..u64::from(rounds(1_500).min(9_000)) {
+            let mut link = Hostile::link(port, id, json!({})).await;
+            link.send(&long).await;
+            links.push(link);
+        }
+        // Those that send short ones go on.
+        let mut computer = Computer::link_v2(port, 1_000_000).await;
+        computer.send(&json!({"type": "ping", "n": 1})).await;
+        computer.frame_of_type("pong").await;
+        links
+    })
+    .await;
+}
+
+#[tokio::test(flavor = "multi_thread", worker_threads = 2)]
 async fn strangers_who_come_as_other_bridges() {
     attacked(async |port| {
         let begun = begun_message(20_000_000, 4_000_000);
