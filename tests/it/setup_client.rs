@@ -8,7 +8,7 @@ use std::{
 
 use tempfile::TempDir;
 
-use crate::common::registries::{from_npm, sources};
+use crate::common::registries::{from_npm, node_clients, sources};
 
 /// A user's home folder, in which nothing is yet.
 struct Home(TempDir);
@@ -169,26 +169,53 @@ fn an_entry_is_added_to_what_is_installed_with_all_settings_and_goes_again() {
     assert_eq!(fs::read_dir(home.at(".cursor")).unwrap().count(), 0);
 }
 
-/// The program of a client from npm: in the packages whose name begins so, at `path`.
-async fn program(client: &str, package: &str, path: &str) -> PathBuf {
-    let installed = from_npm(&sources().join(client)).await;
-    let modules = installed
+/// A client from npm.
+struct Installed {
+    /// Its id for setup, and the folder of its pins.
+    id: &'static str,
+    /// Its program, or the one that runs its script.
+    program: PathBuf,
+    script: Option<PathBuf>,
+}
+
+/// The `node_modules` of a client's pins.
+async fn modules(id: &str) -> PathBuf {
+    let installed = from_npm(&sources().join(id)).await;
+    installed
         .unwrap_or_else(|problem| panic!("{problem}"))
-        .join("node_modules");
+        .join("node_modules")
+}
+
+/// A client that is a program: in the package whose name begins so, at `path`.
+async fn program(id: &'static str, package: &str, path: &str) -> Installed {
     let (folder, prefix) = package.rsplit_once('/').unwrap_or(("", package));
-    let inside = fs::read_dir(modules.join(folder)).unwrap().flatten();
+    let inside = fs::read_dir(modules(id).await.join(folder))
+        .unwrap()
+        .flatten();
     let named = inside.filter(|entry| entry.file_name().to_string_lossy().starts_with(prefix));
     let programs = named.map(|entry| entry.path().join(path));
     let mut programs = programs.map(|path| path.with_extension(std::env::consts::EXE_EXTENSION));
-    programs
-        .find(|path| path.is_file())
-        .unwrap_or_else(|| panic!("npm has no {client} for this machine"))
+    let program = programs.find(|path| path.is_file());
+    Installed {
+        id,
+        program: program.unwrap_or_else(|| panic!("npm has no {id} for this machine")),
+        script: None,
+    }
 }
 
-/// A client from npm lists the server that setup has added, and then no more.
-async fn lists(client: &str, program: PathBuf) {
+/// A client that is a script for Node.js.
+async fn script(id: &'static str, path: &str) -> Installed {
+    Installed {
+        id,
+        program: node_clients().await.node.clone(),
+        script: Some(modules(id).await.join(path)),
+    }
+}
+
+/// A client from npm lists the server that setup has added with this word, and then no more.
+fn lists(client: &Installed, word: &str) {
     let home = Home::new();
-    let path = program.parent().unwrap().to_str().unwrap();
+    let path = client.program.parent().unwrap().to_str().unwrap();
     let settings = [
         "--link-host",
         "127.0.0.1",
@@ -198,27 +225,28 @@ async fn lists(client: &str, program: PathBuf) {
         "off",
     ];
     let added = home.setup(
-        &[&["client", client, "--yes"][..], &settings].concat(),
+        &[&["client", client.id, "--yes"][..], &settings].concat(),
         path,
     );
     assert!(added.status.success(), "{}", text(&added));
     let list = || {
-        let mut command = home.command(&program, path);
-        command.env("OPENCODE_DISABLE_MODELS_FETCH", "1");
-        command.env("CLAUDE_CODE_DISABLE_NONESSENTIAL_TRAFFIC", "1");
-        text(&command.args(["mcp", "list"]).output().unwrap())
+        let mut command = home.command(&client.program, path);
+        command
+            .env("OPENCODE_DISABLE_MODELS_FETCH", "1")
+            .env("CLAUDE_CODE_DISABLE_NONESSENTIAL_TRAFFIC", "1")
+            .env("GEMINI_CLI_TRUST_WORKSPACE", "true");
+        command.args(&client.script).args(["mcp", "list"]);
+        text(&command.output().unwrap())
     };
     let listed = list();
-    let line = listed
-        .lines()
-        .find(|line| line.contains("computercraft"))
-        .unwrap_or_default();
+    let lines = listed.lines();
+    let mut ours = lines.filter(|line| line.contains("computercraft"));
     assert!(
-        line.to_lowercase().contains("connected"),
+        ours.any(|line| line.to_lowercase().contains(word)),
         "{listed}\n{}",
         text(&added)
     );
-    let again = home.setup(&["client", client, "--yes"], path);
+    let again = home.setup(&["client", client.id, "--yes"], path);
     assert!(
         text(&again).contains("has the entry already"),
         "{}",
@@ -232,18 +260,25 @@ async fn lists(client: &str, program: PathBuf) {
 
 #[tokio::test]
 async fn claude_code_connects_by_the_entry_that_its_own_command_wrote() {
-    lists(
-        "claude-code",
-        program("claude-code", "@anthropic-ai/claude-code-", "claude").await,
-    )
-    .await;
+    let client = program("claude-code", "@anthropic-ai/claude-code-", "claude").await;
+    lists(&client, "connected");
 }
 
 #[tokio::test]
 async fn opencode_connects_by_the_entry() {
-    lists(
-        "opencode",
-        program("opencode", "opencode-", "bin/opencode").await,
-    )
-    .await;
+    let client = program("opencode", "opencode-", "bin/opencode").await;
+    lists(&client, "connected");
+}
+
+#[tokio::test]
+async fn gemini_cli_connects_by_the_entry() {
+    let client = script("gemini-cli", "@google/gemini-cli/bundle/gemini.js").await;
+    lists(&client, "connected");
+}
+
+/// It lists what it has read, and connects only in a session.
+#[tokio::test]
+async fn codex_reads_the_entry() {
+    let client = script("codex", "@openai/codex/bin/codex.js").await;
+    lists(&client, "enabled");
 }
