@@ -3,6 +3,8 @@
 local VERSION = "1.1.0"
 -- The bridge fills in its own address when it serves this program.
 local DEFAULT_URL = nil
+-- The setting that holds the bridge's URL, for where neither the player nor the bridge put one in.
+local URL_SETTING = "mcp_computer.url"
 -- The setting that holds the link's token, if the bridge wants one.
 local TOKEN_SETTING = "mcp_computer.token"
 -- The setting by which it runs no code of a bridge.
@@ -37,7 +39,8 @@ end
 
 local token = parsed.token or settings and settings.get(TOKEN_SETTING)
 token = token and tostring(token)
-local address_text = parsed.url or DEFAULT_URL
+local address_text = parsed.url or DEFAULT_URL or settings and settings.get(URL_SETTING)
+address_text = address_text and tostring(address_text)
 if parsed.action == "doctor" then
   require("mcp-computer.doctor").run({ address = address_text, token = token, version = VERSION })
   return

@@ -9,6 +9,7 @@ pub mod change;
 pub mod clients;
 pub mod edit;
 pub mod file;
+pub(crate) mod game;
 mod hiding;
 pub mod ledger;
 pub mod machine;

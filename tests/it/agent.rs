@@ -557,6 +557,13 @@ async fn a_token_is_given_as_an_argument_or_as_a_setting() {
         options(2, "two").with_file(".settings", r#"{ [ "mcp_computer.token" ] = "s3cret" }"#);
     let _by_setting = linking(saved, port);
     bridge.linked(2).await;
+    // As `setup game --token` gives them to new computers.
+    let all = format!(
+        r#"{{ [ "mcp_computer.token" ] = "s3cret", [ "mcp_computer.url" ] = "ws://{port}" }}"#
+    );
+    let all = options(4, "four").with_file(".settings", all);
+    let _by_settings_alone = start(all, "mcp-computer");
+    bridge.linked(4).await;
     let without = linking(options(3, "three"), port);
     assert!(!ended(&without).await);
     shows(&without, "CC_LINK_TOKEN").await;

@@ -52,6 +52,7 @@ mod readme;
 mod sandbox;
 mod scripts;
 mod setup_client;
+mod setup_game;
 mod simulator;
 mod stdio;
 mod taken;

@@ -2,6 +2,7 @@
 //! is in `setup/`.
 
 mod client;
+mod game;
 mod scene;
 
 use std::{
@@ -85,6 +86,7 @@ macro_rules! parts {
 // In the order of the help.
 parts! {
     client::Client,
+    game::Game,
 }
 
 impl Setup {
@@ -106,7 +108,11 @@ impl Setup {
         };
         match self.part {
             Some(part) => part.run(&mut scene),
-            None => client::Client::default().run(&mut scene),
+            None => {
+                client::Client::default().run(&mut scene);
+                scene.asking.say("");
+                game::Game::default().run(&mut scene);
+            }
         }
         if asking.nobody_answered {
             console::note("Nothing was changed: nobody can be asked here. `--yes` says yes.");
