@@ -1,7 +1,7 @@
 //! `mcp-bridge doctor`: what is wrong with the set-up, why that matters, and what mends it.
 
 use std::{
-    io::{self, BufRead, IsTerminal},
+    io::{self, IsTerminal},
     path::Path,
     process::ExitCode,
     sync::Arc,
@@ -20,7 +20,10 @@ use crate::{
         round::{self, Examined},
     },
     settings::{Config, FlagsOf, Folders},
-    setup::machine::Machine,
+    setup::{
+        asking::{self, Asking, How},
+        machine::Machine,
+    },
 };
 
 /// The exit code when something does not work.
@@ -28,9 +31,10 @@ const PROBLEM: u8 = 1;
 
 /// Find out what is wrong with the set-up, and what mends it
 ///
-/// Looks at this program, the link port and the computers, all at once and within 10 s: one line for each, with ✓ where all
+/// Looks at this program, the link port, MCP clients and the computers, all at once and within 10 s: one line for each, with ✓ where all
 /// is well, ! where it could be better, and ✗ where it does not work. Nothing outside this machine is asked, and no token is
-/// shown. Exit code 0: nothing is broken; 1: something is; 2: the command line is wrong.
+/// shown. Exit code 0: nothing is broken; 1: something is; 2: the command line is wrong, or
+/// --fix had nobody to ask.
 #[derive(Debug, Args)]
 pub struct Doctor {
     /// The checks or groups to look at, as --list names them [default: all]
@@ -86,7 +90,8 @@ impl Doctor {
             return refused("this user has no home folder, so there is nothing to look at");
         };
         let mut examined = self.examine(&machine, folders, &checks);
-        if self.fix && self.mend(&examined) {
+        let mended = self.fix.then(|| self.mend(&examined));
+        if mended.as_ref().is_some_and(|mended| mended.anything) {
             if !self.json {
                 console::say("After that:\n");
             }
@@ -97,6 +102,10 @@ impl Doctor {
             false => in_words(&examined, self.fix),
         };
         console::show(&text);
+        if mended.is_some_and(|mended| mended.unanswered) {
+            console::note("Nothing was mended: nobody can be asked here. `--yes` says yes.");
+            return ExitCode::from(BAD_SETTINGS);
+        }
         match count(&examined, Verdict::Problem) {
             0 => ExitCode::SUCCESS,
             _ => ExitCode::from(PROBLEM),
@@ -113,45 +122,47 @@ impl Doctor {
         round::examine(&Arc::new(patient), checks, round::TIME)
     }
 
-    /// Mends what a person wants mended; whether anything was tried.
-    fn mend(&self, examined: &[Examined]) -> bool {
+    /// Mends what a person wants mended.
+    fn mend(&self, examined: &[Examined]) -> Mended {
+        let (mut input, mut output) = (io::stdin().lock(), io::stderr().lock());
+        let how = if self.yes { How::Yes } else { How::Ask };
+        let is_terminal = io::stdin().is_terminal();
+        let mut asking = Asking::new(how, is_terminal, &mut input, &mut output);
         let mends = findings(examined).filter_map(|(_, finding)| {
             let fix = finding.mend.as_ref()?.fix.as_ref()?;
             Some((finding, fix))
         });
-        let mut tried = false;
+        let mut anything = false;
         for (finding, fix) in mends {
-            console::note(&format!("{} {}", sign(finding.verdict), finding.message));
-            if !self.yes && !is_agreed(&fix.words()) {
+            let sign = sign(finding.verdict);
+            asking.say(&format!("{sign} {}\n  To {}", finding.message, fix.words()));
+            if asking.agrees("Do this?") != asking::Verdict::Yes {
                 continue;
             }
-            tried = true;
+            anything = true;
             match fix.apply() {
-                Ok(()) => console::note(&format!("  done: {}", fix.words())),
-                Err(error) => console::note(&format!("  could not {}: {error}", fix.words())),
+                Ok(()) => asking.say("Done."),
+                Err(error) => asking.say(&format!("It could not be done: {error}.")),
             }
         }
-        tried
+        Mended {
+            anything,
+            unanswered: asking.nobody_answered,
+        }
     }
+}
+
+/// What became of what could be mended.
+struct Mended {
+    /// Whether anything was tried.
+    anything: bool,
+    /// Whether something would have been asked, and nobody was there.
+    unanswered: bool,
 }
 
 fn refused(problem: &str) -> ExitCode {
     console::note(&format!("mcp-bridge: {problem}"));
     ExitCode::from(BAD_SETTINGS)
-}
-
-/// Asks a person whether to do something; no, where none can be asked.
-fn is_agreed(what: &str) -> bool {
-    if !io::stdin().is_terminal() {
-        console::note(&format!(
-            "  not done, since nobody can be asked here: {what}. --yes says yes to all"
-        ));
-        return false;
-    }
-    console::note(&format!("  {what}? [y/N]"));
-    let mut answer = String::new();
-    let read = io::stdin().lock().read_line(&mut answer);
-    read.is_ok() && matches!(answer.trim(), "y" | "Y" | "yes")
 }
 
 fn findings(examined: &[Examined]) -> impl Iterator<Item = (&'static Check, &Finding)> {

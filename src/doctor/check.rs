@@ -25,6 +25,8 @@ pub enum Group {
     Program,
     /// The link port.
     Link,
+    /// MCP clients on this machine.
+    Clients,
     /// The computers that are linked.
     Computers,
 }
@@ -35,6 +37,7 @@ impl Group {
         match self {
             Self::Program => "program",
             Self::Link => "link",
+            Self::Clients => "clients",
             Self::Computers => "computers",
         }
     }

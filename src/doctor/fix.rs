@@ -1,11 +1,18 @@
 //! What can be mended without a person's hands, once they have said yes.
 
-use std::{fs, io, path::PathBuf};
+use std::{
+    fs,
+    io::{self, Write},
+    path::{Path, PathBuf},
+};
 
-use crate::base::private;
+use crate::{
+    base::private,
+    setup::{change::Change, file::BOM},
+};
 
 /// Something that mends a finding.
-#[derive(Debug, Clone, PartialEq, Eq)]
+#[derive(Debug)]
 pub enum Fix {
     /// To take from other users what rights they have to this file or folder.
     Close(PathBuf),
@@ -13,38 +20,72 @@ pub enum Fix {
     Delete(PathBuf),
     /// To let a program be started.
     MakeExecutable(PathBuf),
+    /// To take the byte-order mark from a file.
+    DropMark(PathBuf),
+    /// To change a file that others write too.
+    Change(Box<Change>),
 }
 
 impl Fix {
-    /// What it changes, on one line.
+    /// What it changes: on one line, or as a diff below it.
     pub fn words(&self) -> String {
         match self {
             Self::Close(path) => format!("take other users' rights to {}", path.display()),
             Self::Delete(path) => format!("delete {}", path.display()),
             Self::MakeExecutable(path) => format!("make {} executable", path.display()),
+            Self::DropMark(path) => format!("take the byte-order mark from {}", path.display()),
+            Self::Change(change) => {
+                format!(
+                    "change {}:\n{}\n",
+                    change.before.path.display(),
+                    change.diff()
+                )
+            }
         }
     }
 
     /// Does it.
     ///
     /// # Errors
-    /// The system's.
+    /// Why it can't be done.
     pub fn apply(&self) -> io::Result<()> {
         match self {
-            Self::Close(path) => match private::close(path) {
-                Some(said) if said.contains("no longer is") => Ok(()),
-                Some(said) => Err(io::Error::other(said)),
-                None => Ok(()),
-            },
+            Self::Close(path) => close(path),
             Self::Delete(path) => fs::remove_file(path),
             Self::MakeExecutable(path) => make_executable(path),
+            Self::DropMark(path) => drop_mark(path),
+            Self::Change(change) => change.apply().map_err(io::Error::other),
         }
     }
 }
 
+fn close(path: &Path) -> io::Result<()> {
+    match private::close(path) {
+        Some(said) if !said.contains("no longer is") => Err(io::Error::other(said)),
+        Some(_) | None => Ok(()),
+    }
+}
+
+/// Writes a file without its mark, beside it first, so that at any moment one of both is whole.
+fn drop_mark(path: &Path) -> io::Result<()> {
+    let path = fs::canonicalize(path)?;
+    let bytes = fs::read(&path)?;
+    let Some(rest) = bytes.strip_prefix(BOM.as_bytes()) else {
+        return Ok(());
+    };
+    let folder = path.parent().unwrap_or(Path::new("."));
+    let mut file = tempfile::Builder::new()
+        .prefix(".mcp-bridge-")
+        .tempfile_in(folder)?;
+    file.write_all(rest)?;
+    fs::set_permissions(file.path(), fs::metadata(&path)?.permissions())?;
+    file.persist(&path).map_err(|error| error.error)?;
+    Ok(())
+}
+
 /// Lets whoever may read a file start it too.
 #[cfg(unix)]
-fn make_executable(path: &PathBuf) -> io::Result<()> {
+fn make_executable(path: &Path) -> io::Result<()> {
     use std::os::unix::fs::PermissionsExt;
     let mode = fs::metadata(path)?.permissions().mode();
     fs::set_permissions(path, fs::Permissions::from_mode(mode | (mode & 0o444) >> 2))
@@ -52,6 +93,36 @@ fn make_executable(path: &PathBuf) -> io::Result<()> {
 
 /// Nothing: Windows knows programs by their names.
 #[cfg(not(unix))]
-fn make_executable(_: &PathBuf) -> io::Result<()> {
+fn make_executable(_: &Path) -> io::Result<()> {
     Ok(())
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    #[test]
+    fn a_mark_is_taken_and_nothing_else() {
+        let folder = tempfile::tempdir().unwrap();
+        let path = folder.path().join("a.json");
+        fs::write(&path, "\u{feff}{\r\n}\u{feff}").unwrap();
+        let fix = Fix::DropMark(path.clone());
+        fix.apply().unwrap();
+        fix.apply().unwrap();
+        assert_eq!(fs::read_to_string(&path).unwrap(), "{\r\n}\u{feff}");
+        assert_eq!(fs::read_dir(folder.path()).unwrap().count(), 1);
+    }
+
+    #[cfg(unix)]
+    #[test]
+    fn who_may_read_a_program_may_start_it() {
+        use std::os::unix::fs::PermissionsExt;
+        let folder = tempfile::tempdir().unwrap();
+        let path = folder.path().join("program");
+        fs::write(&path, "").unwrap();
+        fs::set_permissions(&path, fs::Permissions::from_mode(0o640)).unwrap();
+        Fix::MakeExecutable(path.clone()).apply().unwrap();
+        let mode = fs::metadata(&path).unwrap().permissions().mode() & 0o777;
+        assert_eq!(mode, 0o750);
+    }
 }

@@ -5,9 +5,12 @@
 //! person says so. Tokens are never told, only whether there are some and whether two are the same.
 
 pub mod check;
+mod clients;
 mod computers;
+mod environment;
 pub mod finding;
 pub mod fix;
+mod known;
 mod link;
 mod listener;
 mod log;
@@ -15,11 +18,17 @@ pub mod patient;
 mod place;
 mod program;
 pub mod round;
+mod start;
 
 use check::Check;
 
 /// All checks, in the order in which they are shown.
-pub const ALL: &[&[Check]] = &[program::CHECKS, link::CHECKS, computers::CHECKS];
+pub const ALL: &[&[Check]] = &[
+    program::CHECKS,
+    link::CHECKS,
+    clients::CHECKS,
+    computers::CHECKS,
+];
 
 /// The checks that are called so, by their own names or their groups'; all, if none is named.
 ///

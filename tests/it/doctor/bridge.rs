@@ -75,6 +75,7 @@ async fn a_state_folder_that_is_open_to_others_is_closed() {
         text(&asked.stderr).contains("nobody can be asked"),
         "{asked:?}"
     );
+    assert_eq!(asked.status.code(), Some(2));
     let mode = || fs::metadata(&state).unwrap().permissions().mode() & 0o777;
     assert_eq!(mode(), 0o755);
     let fixed = machine.enters(&["doctor", "--fix", "--yes"]).await;

@@ -1,6 +1,7 @@
 //! What `mcp-bridge doctor` says of set-ups that are broken in one way each, and what `--fix` makes of them.
 
 mod bridge;
+mod clients;
 mod in_game;
 
 use std::{

@@ -1,0 +1,108 @@
+//! The bridge's entries in all clients, and how a person knows them.
+
+use std::{
+    collections::BTreeSet,
+    fs,
+    path::{Path, PathBuf},
+};
+
+use crate::{
+    doctor::patient::Patient,
+    setup::{
+        clients::{
+            adding::{self, PART},
+            client::Scope,
+            look::{self, Seen, State},
+            shape::Told,
+        },
+        ledger::Ledger,
+    },
+};
+
+/// The name that setup gives its entry.
+const NAME: &str = "computercraft";
+
+/// An entry, and what it is called.
+pub struct Named {
+    /// What it is called.
+    pub name: String,
+    /// Where it may be, and what there is of it.
+    pub seen: Seen,
+}
+
+/// The entries of the bridge in all clients: of the usual name, and of those that setup noted.
+pub fn seen(patient: &Patient) -> Vec<Named> {
+    let ledger = Ledger::open(&patient.folders.shared);
+    let noted = ledger
+        .of(PART)
+        .filter_map(adding::noted)
+        .map(|noted| noted.name);
+    let names: BTreeSet<String> = noted.chain([NAME.to_owned()]).collect();
+    let mut all = Vec::new();
+    for name in names {
+        let found = look::everywhere(&name, &patient.machine, "");
+        all.extend(found.into_iter().map(|seen| Named {
+            name: name.clone(),
+            seen,
+        }));
+    }
+    all
+}
+
+impl Named {
+    /// What the entry says, if it is the bridge's.
+    pub fn told(&self) -> Option<&Told> {
+        match &self.seen.state {
+            State::Right(told) | State::Edited(told) | State::Stale(told) => Some(told),
+            State::Absent | State::Foreign(_) | State::Unreadable(_) => None,
+        }
+    }
+
+    /// How a person knows the client, and where its entry is.
+    pub fn who(&self) -> String {
+        match self.seen.scope {
+            Scope::User => self.seen.client.name.clone(),
+            Scope::Project => format!("{} in this project", self.seen.client.name),
+        }
+    }
+
+    /// The command that brings the entry up to date.
+    pub fn setup(&self) -> String {
+        let scope = match self.seen.scope {
+            Scope::User => "",
+            Scope::Project => " --scope project",
+        };
+        let name = match self.name.as_str() {
+            NAME => String::new(),
+            name => format!(" --name {name}"),
+        };
+        format!(
+            "mcp-bridge setup client {}{scope}{name}",
+            self.seen.client.id
+        )
+    }
+}
+
+/// The whole path of what an entry starts, if there is such a file.
+pub fn whole(patient: &Patient, command: &str) -> Option<PathBuf> {
+    let path = Path::new(command);
+    if path.is_absolute() {
+        return path.is_file().then(|| path.to_path_buf());
+    }
+    if command.contains(['/', '\\']) {
+        return None;
+    }
+    patient.machine.find_program(command)
+}
+
+#[cfg(unix)]
+pub fn is_executable(path: &Path) -> bool {
+    use std::os::unix::fs::PermissionsExt;
+    fs::metadata(path).is_ok_and(|facts| facts.permissions().mode() & 0o111 != 0)
+}
+
+/// Windows knows programs by their names.
+#[cfg(not(unix))]
+pub fn is_executable(_: &Path) -> bool {
+    true
+}
