@@ -9,11 +9,6 @@ use std::{
 /// The game's file of 1.20.1 and later, as it writes it.
 const TODAY: &str = include_str!("../../src/setup/game/config/samples/1.20.1.toml");
 
-/// The game's file of 1.12.2.
-const OLD: &str = include_str!("../../src/setup/game/config/samples/1.12.2.cfg");
-
-const CCEMUX: &str = include_str!("../../src/setup/game/config/samples/ccemux.json");
-
 /// A token that must never be seen.
 const TOKEN: &str = "s3cret-s3cret-s3cret";
 
@@ -95,6 +90,8 @@ fn assert_has(text: &str, parts: &[&str]) {
 #[cfg(target_os = "linux")]
 #[test]
 fn all_games_of_a_machine_are_shown_changed_and_changed_back() {
+    const OLD: &str = include_str!("../../src/setup/game/config/samples/1.12.2.cfg");
+    const CCEMUX: &str = include_str!("../../src/setup/game/config/samples/ccemux.json");
     let home = Home::new();
     let prism = "data/PrismLauncher/instances/atm";
     home.write(&format!("{prism}/instance.cfg"), "name=All the Mods\n");
