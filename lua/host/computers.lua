@@ -5,7 +5,8 @@
 
 local ask, null, array = ...
 
-local error, next, select, type, unpack, concat = error, next, select, type, table.unpack, table.concat
+local error, next, select, tostring, type = error, next, select, tostring, type
+local unpack, concat = table.unpack, table.concat
 
 local computers = {}
 
@@ -16,12 +17,17 @@ local function check(value, name, ...)
   error("bad argument " .. name .. ": it must be a " .. concat({ ... }, " or a ") .. ", not a " .. type(value), 3)
 end
 
--- What is asked for one computer: a value for all of them, or what a function makes for each.
-local function for_each(ids, what)
+-- What is asked for one computer: a value for all of them, or what a function makes for each, which has to be a `kind`.
+local function for_each(ids, what, kind)
   local list = {}
   for i = 1, #ids do
     local value = what
-    if type(what) == "function" then value = what(ids[i]) end
+    if type(what) == "function" then
+      value = what(ids[i])
+      if type(value) ~= kind then
+        error(("the function returned a %s for computer %s; it must return a %s"):format(type(value), ids[i], kind), 3)
+      end
+    end
     list[i] = { ids[i], value }
   end
   return list
@@ -44,9 +50,30 @@ local function checked(options)
   return result
 end
 
+-- A computer by its number or label, also out of an entry of `computers.list()`; nil if it is neither.
+local function named(target)
+  if type(target) == "table" then target = target.id end
+  if type(target) == "string" or type(target) == "number" and target == target then return target end
+end
+
+-- The computers that are meant, and whether it is a single one.
 local function as_list(target)
-  if type(target) ~= "table" then return { target }, true end
-  return target, false
+  local single = named(target)
+  if single then return { single }, true end
+  if type(target) ~= "table" then error("bad argument #1: it is no number of a computer", 3) end
+  local ids, count = {}, 0
+  for key, value in next, target do
+    count = count + 1
+    if type(key) ~= "number" then
+      error(("bad argument #1: it must be a list of numbers or labels, and has the key %s"):format(tostring(key)), 3)
+    end
+    ids[key] = named(value)
+    if not ids[key] then
+      error(("bad argument #1: entry %s of the list is a %s, neither a number nor a label"):format(key, type(value)), 3)
+    end
+  end
+  if count ~= #ids then error("bad argument #1: the list has holes", 3) end
+  return ids, false
 end
 
 -- A value that the code returned as nil came as `null`, which is not false.
@@ -80,7 +107,8 @@ function computers.list()
 end
 
 --- Runs Lua on one computer, or on several at once.
--- @tparam number|string|{number|string,...} target The computer's number or label, or a list of them.
+-- @tparam number|string|{number|string,...} target The computer's number or label, or a list of them; an entry of
+--   `computers.list()`, or that list, will do.
 -- @tparam string|function code Statements or an expression; or a function that gets a number and returns those for it.
 -- @tparam[opt] table options `timeoutMs` for each computer (20000), `exclusive`, `arguments`: a list, the code's `...`.
 -- @return The values that the code returned; of several, a table by number: `{ok, returns, output}` or `{ok, error}`.
@@ -88,7 +116,7 @@ function computers.exec(target, code, options)
   check(target, "#1", "number", "string", "table")
   check(code, "#2", "string", "function")
   local ids, is_single = as_list(target)
-  local on = for_each(ids, code)
+  local on = for_each(ids, code, "string")
   for i = 1, #on do on[i] = { id = on[i][1], code = on[i][2] } end
   return answer(ask({ of = "exec", on = array(on), options = checked(options) }), is_single)
 end
@@ -105,7 +133,7 @@ function computers.call(target, tool, arguments, options)
   check(tool, "#2", "string")
   check(arguments, "#3", "table", "function", "nil")
   local ids, is_single = as_list(target)
-  local on = for_each(ids, arguments)
+  local on = for_each(ids, arguments, "table")
   for i = 1, #on do on[i] = { id = on[i][1], arguments = on[i][2] or {} } end
   return answer(ask({ of = "call", tool = tool, on = array(on), options = checked(options) }), is_single)
 end

@@ -43,7 +43,8 @@ end
 
 local function not_built_in()
   return refusal("this computer's agent was started read-only: it runs no code that comes from a bridge, only what is "
-    .. "built into it", "Only a person at that computer can change it, by starting mcp-computer without --read-only.")
+    .. "built into it", "Only a person at that computer can change it: by `set mcp_computer.read_only false`, and by "
+    .. "starting mcp-computer without --read-only.")
 end
 
 -- A method gets the request's `params`, a table, and `start` (see below). It returns the outcome, or nil if the answer

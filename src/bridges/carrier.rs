@@ -59,11 +59,7 @@ pub enum NotJoined {
     )]
     Stranger,
     /// It is an mcp-bridge that can't share.
-    #[error(
-        "mcp-bridge {theirs} holds it, which can't share it with this version, {ours}. Update the older of the two, and \
-         start their clients again",
-        ours = env!("CARGO_PKG_VERSION")
-    )]
+    #[error("{}", incompatible(.theirs))]
     Incompatible {
         /// Its version.
         theirs: String,
@@ -82,6 +78,21 @@ pub enum NotJoined {
         "an mcp-bridge holds it, but the link to it failed: this bridge has no secret to show: {0}"
     )]
     NoSecret(#[from] SecretError),
+}
+
+/// What is said of a bridge of that version that can't share.
+fn incompatible(theirs: &str) -> String {
+    let ours = env!("CARGO_PKG_VERSION");
+    if theirs == ours {
+        return format!(
+            "an mcp-bridge {theirs} holds it that was started without the secret by which bridges of one user know each \
+             other. Start its client again; `mcp-bridge status` names its process"
+        );
+    }
+    format!(
+        "mcp-bridge {theirs} holds it, which can't share it with this version, {ours}. Update the older of the two, and \
+         start their clients again"
+    )
 }
 
 /// What there is to say of an owner that holds the port and does not answer.

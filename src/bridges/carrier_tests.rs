@@ -181,6 +181,7 @@ impl Bridge {
                 method: Method::ExecLua,
                 params: Some(&params),
                 about,
+                gate: None,
             };
             let job = fleet.begin(&computer, ask).unwrap();
             let waited = fleet.run(&computer, &job, ask, PATIENCE).await;

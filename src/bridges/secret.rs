@@ -101,6 +101,7 @@ impl Secret {
                 Ok(Self(bytes))
             }
             Err(error) if error.kind() == io::ErrorKind::AlreadyExists => {
+                let _ = private::close(&file);
                 for _ in 0..READS {
                     if let Some(secret) = Self::read(&file).map_err(failed)? {
                         return Ok(secret);

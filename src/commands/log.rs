@@ -12,7 +12,7 @@ use std::{
 use clap::{Args, Subcommand};
 
 use super::console;
-use crate::{settings::Folders, tools::calls::journal};
+use crate::{base::files, settings::Folders, tools::calls::journal};
 
 /// How often a log that is followed is looked at.
 const LOOK: Duration = Duration::from_millis(150);
@@ -92,10 +92,11 @@ fn show(path: &Path, lines: usize, follow: bool) -> io::Result<()> {
 }
 
 fn opened(path: &Path) -> io::Result<Option<File>> {
-    match File::open(path) {
-        Ok(file) => Ok(Some(file)),
-        Err(error) if error.kind() == io::ErrorKind::NotFound => Ok(None),
-        Err(error) => Err(error),
+    // What is no file, such as a named pipe, may be without an end, or never begin.
+    match files::open(path) {
+        Ok((file, _)) => Ok(Some(file)),
+        Err(error) if error.is_missing() => Ok(None),
+        Err(error) => Err(io::Error::other(error)),
     }
 }
 
@@ -125,6 +126,12 @@ mod tests {
     use std::{fs::OpenOptions, io::Write};
 
     use super::*;
+
+    #[cfg(unix)]
+    #[test]
+    fn what_is_no_file_is_not_waited_for() {
+        assert!(opened(Path::new("/dev/null")).is_err());
+    }
 
     #[test]
     fn a_file_in_the_place_of_the_open_one_is_noticed() {

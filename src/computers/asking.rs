@@ -6,7 +6,6 @@
 
 use std::{sync::Arc, time::Duration};
 
-use serde_json::Value;
 use tokio::{
     sync::watch,
     time::{Instant, sleep_until, timeout_at},
@@ -16,12 +15,13 @@ use tracing::Instrument;
 use super::{
     computer::{ACCEPT_TIME, AWAY_TIME, Computer, Presence, may_come_back},
     ends::{Cancelled, Loss},
-    job::{Job, Progress, Stage},
+    fleet::Ask,
+    job::{Job, Progress, Sent, Stage},
     job_table::lock,
     link::{Link, Outbound},
 };
 use crate::wire::{
-    names::{Dialect, Method},
+    names::Dialect,
     outgoing::{self, Request},
     parts,
     text::TextMode,
@@ -46,6 +46,8 @@ pub enum Waited {
         /// What the computer takes, in bytes.
         limit: usize,
     },
+    /// Its gate was shut before anything of it was sent. It has ended by that.
+    Held,
 }
 
 /// What came of sending a request over one link.
@@ -62,35 +64,23 @@ enum Delivery {
     NotTaken,
     /// It is larger than what the computer takes.
     TooLarge { size: usize, limit: usize },
+    /// It may not begin any more.
+    Held,
 }
 
 impl Computer {
     /// Sends a request until the computer has it, and waits for its end until `deadline`.
-    pub async fn run(
-        &self,
-        job: &Arc<Job>,
-        method: Method,
-        params: Option<&Value>,
-        deadline: Instant,
-    ) -> Waited {
+    pub async fn run(&self, job: &Arc<Job>, ask: Ask<'_>, deadline: Instant) -> Waited {
         let span = tracing::debug_span!(
             "request",
             computer = %self.key,
             request = %job.id,
-            method = method.as_str()
+            method = ask.method.as_str()
         );
-        self.run_until(job, method, params, deadline)
-            .instrument(span)
-            .await
+        self.run_until(job, ask, deadline).instrument(span).await
     }
 
-    async fn run_until(
-        &self,
-        job: &Arc<Job>,
-        method: Method,
-        params: Option<&Value>,
-        deadline: Instant,
-    ) -> Waited {
+    async fn run_until(&self, job: &Arc<Job>, ask: Ask<'_>, deadline: Instant) -> Waited {
         let mut presence = self.presence.subscribe();
         loop {
             let link = match self.wait_for_link(&mut presence, job, deadline).await {
@@ -101,13 +91,20 @@ impl Computer {
                 self.lose(job, Loss::Restarted);
                 return Waited::Ended;
             }
-            match self.send(&link, job, method, params, deadline).await {
+            match self.send(&link, job, ask, deadline).await {
                 Delivery::Ended => return Waited::Ended,
                 Delivery::Deadline if job.is_running() => return Waited::Running,
                 Delivery::Deadline => return Waited::NotTaken,
                 Delivery::TooLarge { size, limit } => {
                     lock(&self.jobs).remove(&job.id);
                     return Waited::TooLarge { size, limit };
+                }
+                Delivery::Held => {
+                    self.lose(
+                        job,
+                        Loss::NeverReached("it may not begin any more".to_owned()),
+                    );
+                    return Waited::Held;
                 }
                 // To an agent of version 1 nothing is sent twice: it would run twice.
                 Delivery::LinkEnded if *link.dialect() == Dialect::V1 => {
@@ -157,14 +154,7 @@ impl Computer {
     }
 
     /// Sends a request over one link, and waits for what comes of it there.
-    async fn send(
-        &self,
-        link: &Link,
-        job: &Arc<Job>,
-        method: Method,
-        params: Option<&Value>,
-        deadline: Instant,
-    ) -> Delivery {
+    async fn send(&self, link: &Link, job: &Arc<Job>, ask: Ask<'_>, deadline: Instant) -> Delivery {
         // A place in the computer's event queue: held until the computer has taken the request from there.
         let place = tokio::select! {
             place = link.place(&self.turn) => match place {
@@ -173,7 +163,7 @@ impl Computer {
             },
             () = sleep_until(deadline) => return Delivery::Deadline,
         };
-        let mut request = Request::new(&job.id, method, params);
+        let mut request = Request::new(&job.id, ask.method, ask.params);
         if let Dialect::V2(boot) = link.dialect() {
             let left = deadline
                 .saturating_duration_since(Instant::now())
@@ -185,6 +175,10 @@ impl Computer {
         }
         if let Some(clock) = &link.terms.clock {
             request = request.start_before(clock.at(deadline));
+        }
+        let is_new = job.look(|progress| progress.sent) == Sent::Nothing;
+        if is_new && ask.gate.is_some_and(|gate| !gate.is_open()) {
+            return Delivery::Held;
         }
         if let Err(sent) = self.deliver(link, &request, job, deadline).await {
             return sent;
@@ -306,8 +300,12 @@ mod tests {
 
     use super::*;
     use crate::{
-        computers::{facts::Facts, job::About, job::Sent},
-        wire::frame::{self, AgentFrame},
+        computers::{facts::Facts, job::About},
+        wire::{
+            frame::{self, AgentFrame},
+            names::Method,
+            text::TextMode,
+        },
     };
 
     /// A computer that left so long ago.
@@ -331,7 +329,13 @@ mod tests {
             let job = computer.begin("a-1".into(), About::unlisted()).unwrap();
             let start = Instant::now();
             let deadline = start + Duration::from_secs(60);
-            let waited = computer.run(&job, Method::Ping, None, deadline).await;
+            let ask = Ask {
+                method: Method::Ping,
+                params: None,
+                about: About::unlisted(),
+                gate: None,
+            };
+            let waited = computer.run(&job, ask, deadline).await;
             assert_eq!(waited, Waited::Away("it was unloaded".to_owned()));
             assert_eq!(start.elapsed().as_secs(), waits, "gone for {gone} s");
             assert_eq!(job.look(|progress| progress.sent), Sent::Nothing);

@@ -3,7 +3,7 @@
 //! They may be linked to this process or to another bridge: [`Reach`] says which. Either way the [`Registry`] has them,
 //! so a call lives through any change of that as it lives through a broken link.
 
-use std::{sync::Arc, time::Duration};
+use std::{fmt, sync::Arc, time::Duration};
 
 use serde_json::{Value, json};
 use thiserror::Error;
@@ -46,6 +46,24 @@ pub struct Ask<'a> {
     pub params: Option<&'a Value>,
     /// What it is about.
     pub about: About<'a>,
+    /// Whether it may still begin: asked right before anything of it is sent. Without one it may.
+    pub gate: Option<Gate<'a>>,
+}
+
+/// Says whether something may still begin.
+#[derive(Clone, Copy)]
+pub struct Gate<'a>(pub &'a (dyn Fn() -> bool + Send + Sync));
+
+impl Gate<'_> {
+    pub(super) fn is_open(&self) -> bool {
+        (self.0)()
+    }
+}
+
+impl fmt::Debug for Gate<'_> {
+    fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
+        f.write_str("Gate")
+    }
 }
 
 /// Why a job's name does not say which job is meant.
@@ -346,8 +364,6 @@ impl Fleet {
         ask: Ask<'_>,
         time: Duration,
     ) -> Waited {
-        computer
-            .run(job, ask.method, ask.params, Instant::now() + time)
-            .await
+        computer.run(job, ask, Instant::now() + time).await
     }
 }

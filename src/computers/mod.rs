@@ -32,7 +32,7 @@ pub use self::{
     computer::{Computer, Presence, TooManyJobs},
     ends::{Cancelled, End, Loss},
     facts::Facts,
-    fleet::{Ask, Fleet, LinkPort, NoSuchName},
+    fleet::{Ask, Fleet, Gate, LinkPort, NoSuchName},
     job::{About, Job, Progress, Sent, Stage},
     key::ComputerKey,
     reach::{Blocked, Outdated, Owner, Unreachable},

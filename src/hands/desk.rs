@@ -24,7 +24,8 @@ use super::{
 use crate::{
     base::text::one_line,
     computers::{
-        Cancelled, Computer, End, ErrorKind, Fleet, Job, Loss, Presence as Away, RequestId, Stage,
+        Cancelled, Computer, End, ErrorKind, Fleet, Job, Loss, Presence as Away, RequestId, Sent,
+        Stage,
     },
     tools::{calls::Calls, wording::name_of},
 };
@@ -290,6 +291,10 @@ fn what_became(computer: &Computer, job: &Job, told: Cancelled) -> StoppedJob {
                 .to_owned(),
             false,
         ),
+        // It waited for the computer, and ends with its call.
+        Cancelled::Unreachable if job.look(|progress| progress.sent) == Sent::Nothing => {
+            ("was not begun: nothing of it had been sent".to_owned(), true)
+        }
         Cancelled::Unreachable if computer.link().is_none() => (
             "could not be told to stop, since its computer is out of reach: it is not known whether it runs there. It is \
              told should the computer come back within two minutes"

@@ -297,10 +297,18 @@ mod tests {
             link("127.0.0.1", &[("forwarded", "for=1.2.3.4")]),
             Err(LinkRefusal::Common(Refusal::Forwarded { .. }))
         ));
-        assert!(matches!(
-            link("127.0.0.1", &[("x-forwarded-for", "1.2.3.4")]),
-            Err(LinkRefusal::Common(Refusal::Forwarded { .. }))
-        ));
+        for header in [
+            "x-forwarded-for",
+            "via",
+            "x-real-ip",
+            "cf-connecting-ip",
+            "ngrok-trace-id",
+        ] {
+            assert!(matches!(
+                link("127.0.0.1", &[(header, "1.2.3.4")]),
+                Err(LinkRefusal::Common(Refusal::Forwarded { .. }))
+            ));
+        }
         for public in ["abc.tunnel.example:443", "8.8.8.8:3001", "x.com"] {
             assert!(
                 matches!(

@@ -176,11 +176,46 @@ impl Server {
         let mut short = secrets.short(schema(name), arguments);
         if name == CALL_TOOL
             && let Some(inner) = arguments.get("name").and_then(Value::as_str)
-            && let Some(Value::Object(inner_arguments)) = arguments.get("arguments")
+            && let Some(given) = arguments.get("arguments").and_then(as_object)
         {
-            short["arguments"] = secrets.short(schema(inner), inner_arguments);
+            short["arguments"] = secrets.short(schema(inner), &given);
         }
         short
+    }
+
+    /// What is said of a call whose arguments are no object, nor can be taken for one.
+    fn wrong_arguments(
+        &self,
+        method: &str,
+        params: Option<&Value>,
+        context: &RequestContext<RoleServer>,
+    ) -> Option<String> {
+        let params = params.filter(|_| method == "tools/call")?;
+        let (name, given) = (params.get("name")?.as_str()?, params.get("arguments")?);
+        let kind = match given {
+            Value::String(_) => "a text that is no JSON object",
+            Value::Array(_) => "a list",
+            Value::Number(_) => "a number",
+            Value::Bool(_) => "a boolean",
+            Value::Object(_) | Value::Null => return None,
+        };
+        let view = self.catalogue_for(context).now();
+        let schema = view.definition(name).map(|tool| tool.input_schema.clone());
+        let properties = schema
+            .as_ref()
+            .and_then(|schema| schema.get("properties")?.as_object());
+        let names: Vec<_> = properties
+            .into_iter()
+            .flatten()
+            .map(|(name, _)| format!("`{name}`"))
+            .collect();
+        let there_are = match names.is_empty() {
+            true => String::new(),
+            false => format!(" Its arguments are {}.", names.join(", ")),
+        };
+        Some(format!(
+            "tools/call: `arguments` must be an object, such as {{\"name\": \"value\"}}, not {kind}.{there_are}"
+        ))
     }
 
     fn at_hand<'a>(
@@ -274,6 +309,8 @@ async fn guarded<T>(
     // rmcp never answers a call whose handler panicked.
     let call = AssertUnwindSafe(call).catch_unwind();
     tokio::select! {
+        // Where the call itself knows of its stop, it says more.
+        biased;
         result = call => Ok(result.map_err(|_| Unfinished {
             why: format!("{what} failed inside mcp-bridge; this is a bug. `mcp-bridge logs` shows what happened."),
             outcome: Outcome::Error,
@@ -606,7 +643,7 @@ impl ServerHandler for Server {
         request: CustomRequest,
         context: RequestContext<RoleServer>,
     ) -> Result<CustomResult, ErrorData> {
-        let method = request.method;
+        let method = request.method.clone();
         if let Some(call) = call_meant(&method, request.params.as_ref()) {
             let is_stateless = is_stateless(&context);
             let answer = self.call_tool(call, context).await?;
@@ -616,6 +653,9 @@ impl ServerHandler for Server {
             && context
                 .protocol_version()
                 .is_some_and(|version| !version.has_initialize());
+        if let Some(wrong) = self.wrong_arguments(&method, request.params.as_ref(), &context) {
+            return Err(ErrorData::invalid_params(wrong, None));
+        }
         if KNOWN_METHODS.contains(&method.as_str()) && !removed {
             return Err(ErrorData::invalid_params(
                 format!("{method}: `params` are missing or not of the right shape"),

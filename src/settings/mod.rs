@@ -196,6 +196,14 @@ mod tests {
             broken.contains("config.toml") && broken.contains("line 2"),
             "{broken}"
         );
+        // The line itself may hold a token.
+        let open = resolve(Flags::default(), &[], "link_token = \"x1y2z3")
+            .unwrap_err()
+            .to_string();
+        assert!(
+            open.contains("line 1") && !open.contains("x1y2z3"),
+            "{open}"
+        );
         let unknown = resolve(Flags::default(), &[], "# ports\nport = 1")
             .unwrap_err()
             .to_string();

@@ -109,9 +109,11 @@ fn read_file(
     let line_at = |offset: usize| text.get(..offset).unwrap_or(text).matches('\n').count() + 1;
 
     let table: Table = toml::from_str(text.trim_start_matches('\u{feff}')).map_err(|error| {
+        // Not the line itself, as it may hold a token.
+        let line = error.span().map_or(1, |span| line_at(span.start));
         refused(format!(
-            "is not valid TOML. {}",
-            error.to_string().trim_end()
+            "is not valid TOML, line {line}: {}",
+            error.message().trim_end()
         ))
     })?;
     let mut keys = BTreeMap::new();

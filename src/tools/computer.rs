@@ -15,13 +15,14 @@ use super::{
     Context,
     asking::{self, STOP_TIME},
     outcome,
+    pause::held,
     plain_chunk::{Piece, chunk_of},
     unanswered::Unanswered,
     wording::name_of,
 };
 use crate::{
     computers::{
-        AgentError, Answer, Ask, Boot, Cancelled, Computer, ComputerKey, End, ErrorKind, Job,
+        AgentError, Answer, Ask, Boot, Cancelled, Computer, ComputerKey, End, ErrorKind, Gate, Job,
         Method, RequestId, TooManyJobs, Waited,
     },
     wire::text::{TextMode, decode_value},
@@ -87,6 +88,9 @@ pub enum RunError {
     /// The agent, on the computer of this name, answered something else.
     #[error("the agent on computer {0} gave an answer that is no result of a handler")]
     NoResult(String),
+    /// A person has paused it before anything was sent.
+    #[error("the code was not run: {0}")]
+    Paused(String),
     /// Nothing is known of it.
     #[error("the job ended without a result")]
     NoEnd,
@@ -156,8 +160,9 @@ impl Couriers {
                 method: Method::RunHandler,
                 params: Some(&params),
                 about: piece.about(),
+                gate: None,
             };
-            let ran = run_request(context, computer, request, time, values_of).await;
+            let ran = run_request(context, computer, request, piece.pauses, time, values_of).await;
             let kind = ran.refusal.as_ref();
             if kind == Some(&ErrorKind::Unsupported) {
                 self.lock_of(computer.key, boot, |known| known.handlers = Some(false));
@@ -217,6 +222,7 @@ async fn run_request(
     context: Context<'_>,
     computer: &Arc<Computer>,
     request: Ask<'_>,
+    pauses: bool,
     time: Duration,
     read: impl Fn(&Value) -> Option<Vec<Value>>,
 ) -> Asked {
@@ -226,6 +232,11 @@ async fn run_request(
             end: Err(problem),
         },
         refusal: None,
+    };
+    let gate = || context.others.paused().is_none();
+    let request = Ask {
+        gate: pauses.then_some(Gate(&gate)),
+        ..request
     };
     let (job, waited) = match asking::ask(context, computer, request, time).await {
         Ok(asked) => asked,
@@ -263,6 +274,7 @@ async fn run_request(
             size,
             limit,
         }),
+        Waited::Held => failed(RunError::Paused(held(context))),
     }
 }
 
@@ -324,6 +336,7 @@ async fn run_plain(
         method: Method::ExecLua,
         params: Some(&params),
         about: piece.about(),
+        gate: None,
     };
     let read = |result: &Value| {
         let text = result.get("returns")?.get(0)?.get("value")?.as_str()?;
@@ -334,7 +347,7 @@ async fn run_plain(
             _ => None,
         }
     };
-    run_request(context, computer, request, time, read)
+    run_request(context, computer, request, piece.pauses, time, read)
         .await
         .ran
 }

@@ -69,6 +69,8 @@ pub struct OnComputer {
     pub time: Duration,
     /// How it gets there.
     pub couriers: Arc<Couriers>,
+    /// Whether a person's pause holds it up.
+    pub pauses: bool,
 }
 
 impl Handler for OnComputer {
@@ -100,6 +102,7 @@ impl Handler for OnComputer {
                 arguments: &[Value::Object(arguments)],
                 exclusive: false,
                 is_kept: true,
+                pauses: self.pauses,
             };
             let ran = self
                 .couriers

@@ -11,6 +11,7 @@ use super::{
     handlers::{OnComputer, OnHost},
     host::{Code, HostHandler, Workers},
     manifest::{self, PromptSpec, ResourceSpec, RunsOn, Text, ToolSpec, What},
+    policy::may_change,
     prompt::{EntryPrompt, Prompt},
     resource::{EntryResource, Resource},
 };
@@ -122,6 +123,7 @@ impl Kit {
                 code: code_of(handler)?,
                 time: spec.time,
                 couriers: self.couriers.clone(),
+                pauses: may_change(&spec.definition),
             }),
             RunsOn::Bridge(name) => match author {
                 Author::Product { natives, .. } => natives.get(name.as_str()).cloned(),

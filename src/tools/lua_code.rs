@@ -46,7 +46,12 @@ fn without_fences(code: &str) -> Option<String> {
     let last = text.rfind('\n').map_or(0, |at| at + 1);
     let closes = text[last..].trim_start().starts_with(FENCE)
         && text[last..].trim_matches(['`', ' ', '\t']).is_empty();
-    let text = if closes { &text[..last] } else { text };
+    let text = if closes {
+        &text[..last]
+    } else {
+        // On the last line of the code itself.
+        text.strip_suffix(FENCE).filter(|_| opens).unwrap_or(text)
+    };
     (opens || closes).then(|| format!("{blanks}{text}"))
 }
 
@@ -71,6 +76,7 @@ mod tests {
             ("#!/usr/bin/lua\nreturn 1", "\nreturn 1"),
             ("#!/bin/sh", ""),
             ("```lua\nreturn 1\n```", "\nreturn 1\n"),
+            ("```lua\nreturn 1```", "\nreturn 1"),
             ("```\r\nreturn 1\r\n```\r\n", "\nreturn 1\r\n"),
             ("\n\n  ```Lua\nreturn 1\n  ```  \n", "\n\n  \nreturn 1\n"),
             ("````lua\nreturn 1\n````", "\nreturn 1\n"),

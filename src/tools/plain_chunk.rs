@@ -25,6 +25,8 @@ pub struct Piece<'a> {
     pub exclusive: bool,
     /// Whether it may be called again, so that the agent is to keep it. Else it is what a script asks for.
     pub is_kept: bool,
+    /// Whether a person's pause holds it up.
+    pub pauses: bool,
 }
 
 impl<'a> Piece<'a> {

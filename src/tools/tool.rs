@@ -95,6 +95,13 @@ const DEEPEST: u8 = 4;
 pub struct TooDeep;
 
 impl Context<'_> {
+    /// Notes that something is refused for which the client's call asks.
+    pub(super) fn note_refused(&self) {
+        if let Some(call) = self.call {
+            call.note_refused();
+        }
+    }
+
     /// The context of a tool that this one calls.
     ///
     /// # Errors

@@ -18,6 +18,13 @@ pub struct ComputerId(pub u64);
 impl ComputerId {
     /// Reads a computer's number: whole (`12`, `12.0`), not negative, at most 2^53.
     pub fn from_json(value: &Value) -> Option<Self> {
+        // A larger one than a float tells apart from its neighbours would become one of them.
+        if value
+            .as_u64()
+            .is_some_and(|number| number > MAX_COMPUTER_ID as u64)
+        {
+            return None;
+        }
         let number = value.as_f64()?;
         // In range and whole, so the conversion is exact.
         (number.fract() == 0.0 && (0.0..=MAX_COMPUTER_ID).contains(&number))
@@ -197,6 +204,16 @@ impl Method {
 #[cfg(test)]
 mod tests {
     use super::*;
+
+    #[test]
+    fn a_number_is_read_as_it_is_or_not_at_all() {
+        let read = |text: &str| ComputerId::from_json(&serde_json::from_str(text).unwrap());
+        assert_eq!(read("12.0"), Some(ComputerId(12)));
+        assert_eq!(read("9007199254740992"), Some(ComputerId(1 << 53)));
+        for other in ["9007199254740993", "-1", "1.5", "\"12\""] {
+            assert_eq!(read(other), None, "{other}");
+        }
+    }
 
     #[test]
     fn an_id_of_ours_has_a_short_form_and_goes_by_both() {

@@ -211,3 +211,43 @@ async fn much_that_is_printed_by_a_script_that_is_stopped_is_cut_and_that_is_sai
     );
     bridge.leave().await;
 }
+
+#[tokio::test]
+async fn computers_that_a_script_names_wrongly_are_named_in_an_error_that_it_can_catch() {
+    let mut bridge = Bridge::initialized().await;
+    for (code, told) in [
+        (
+            "computers.exec({1, 2}, function(id) return id == 1 and 'x' or nil end)",
+            "the function returned a",
+        ),
+        (
+            "computers.exec({1, 2}, function() return {} end)",
+            "returned a table for computer 1; it must return a string",
+        ),
+        (
+            "computers.exec({1, {}}, 'x')",
+            "entry 2 of the list is a table",
+        ),
+        ("computers.exec({1, nil, 3}, 'x')", "the list has holes"),
+        ("computers.exec({a = 1}, 'x')", "has the key a"),
+        (
+            "computers.exec({0/0}, 'x')",
+            "entry 1 of the list is a number",
+        ),
+        ("computers.exec(0/0, 'x')", "it is no number of a computer"),
+    ] {
+        let code =
+            format!("local ok, problem = pcall(function() return {code} end) return ok, problem");
+        let answer = bridge.call("run-script", json!({"code": code})).await;
+        assert!(
+            !answer.is_error && answer.text.starts_with("=> false") && answer.text.contains(told),
+            "{code}: {}",
+            answer.text
+        );
+    }
+    // What the list of computers holds names them too.
+    let code = json!({"code": "return computers.exec(computers.list(), 'x'), computers.exec({{id = 77}}, 'x')[77].ok"});
+    let answer = bridge.call("run-script", code).await;
+    assert_eq!(answer.text, "=> {}\n=> false");
+    bridge.leave().await;
+}

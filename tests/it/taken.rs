@@ -470,3 +470,26 @@ async fn code_is_taken_without_what_surely_is_no_lua() {
     );
     bridge.leave().await;
 }
+
+#[tokio::test]
+async fn arguments_that_can_be_no_object_are_refused_with_what_there_is() {
+    let mut bridge = Bridge::initialized().await;
+    for (given, kind) in [
+        (json!("not an object"), "a text that is no JSON object"),
+        (json!(5), "a number"),
+        (json!([{"code": "1"}]), "a list"),
+    ] {
+        let call = json!({"name": "exec-lua", "arguments": given});
+        let refused = bridge.request("tools/call", call).await["error"]["message"].clone();
+        let told = refused.as_str().unwrap();
+        for part in [
+            "`arguments` must be an object",
+            kind,
+            "`code`",
+            "`computerId`",
+        ] {
+            assert!(told.contains(part), "no {part} in {told}");
+        }
+    }
+    bridge.leave().await;
+}

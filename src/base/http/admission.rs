@@ -79,9 +79,15 @@ pub enum Refusal {
 }
 
 /// The headers by which proxies and tunnels say whom they speak for.
-const FORWARDING: [HeaderName; 2] = [
+const FORWARDING: [HeaderName; 8] = [
     header::FORWARDED,
+    header::VIA,
     HeaderName::from_static("x-forwarded-for"),
+    HeaderName::from_static("x-forwarded-host"),
+    HeaderName::from_static("x-forwarded-proto"),
+    HeaderName::from_static("x-real-ip"),
+    HeaderName::from_static("cf-connecting-ip"),
+    HeaderName::from_static("ngrok-trace-id"),
 ];
 
 impl Rules {

@@ -202,6 +202,12 @@ impl Writer {
 fn append_to(path: &Path) -> io::Result<(File, u64)> {
     let mut options = private::file_options();
     let (file, metadata) = files::open_with(options.append(true).create(true), path)?;
+    if metadata.len() == 0 {
+        // It is new, or was made by somebody else, as its folder may have been.
+        for place in [path.parent().unwrap_or(path), path] {
+            let _ = private::close(place);
+        }
+    }
     Ok((file, metadata.len()))
 }
 

@@ -9,7 +9,7 @@ use std::{
     collections::{BTreeMap, BTreeSet},
     sync::{
         Arc, Mutex, MutexGuard, PoisonError,
-        atomic::{AtomicU64, Ordering},
+        atomic::{AtomicBool, AtomicU64, Ordering},
     },
     time::{Instant, SystemTime},
 };
@@ -21,7 +21,7 @@ use tokio_util::sync::CancellationToken;
 use self::{journal::Journal, short::Secrets};
 use crate::{
     base::text::timestamp,
-    computers::{Computer, ComputerKey, Job},
+    computers::{Computer, ComputerKey, Job, Sent},
 };
 
 /// How many computers the journal names of a call.
@@ -108,6 +108,8 @@ pub struct Call {
     reached: Mutex<Reached>,
     stop: CancellationToken,
     over: CancellationToken,
+    /// Whether something that it asked for is refused.
+    refused: AtomicBool,
 }
 
 /// What a call has to do with.
@@ -152,6 +154,7 @@ impl Calls {
             reached: Mutex::default(),
             stop: CancellationToken::new(),
             over: CancellationToken::new(),
+            refused: AtomicBool::new(false),
         });
         lock(&self.running).insert(call.number, call.clone());
         UnderWay {
@@ -192,7 +195,11 @@ pub struct UnderWay {
 impl UnderWay {
     /// It has ended.
     pub fn ends(mut self, outcome: Outcome) {
-        self.outcome = outcome;
+        self.outcome = match outcome {
+            Outcome::Error if self.call.stop.is_cancelled() => Outcome::Stopped,
+            Outcome::Error if self.call.refused.load(Ordering::Relaxed) => Outcome::Refused,
+            other => other,
+        };
     }
 }
 
@@ -225,6 +232,7 @@ impl Call {
         let left = &lock(&self.reached).left;
         let jobs: Vec<_> = left
             .iter()
+            .filter(|(_, job)| job.look(|progress| progress.sent) != Sent::Nothing)
             .take(NAMED_COMPUTERS)
             .map(|(_, job)| job.id.to_string())
             .collect();
@@ -271,6 +279,11 @@ impl Call {
             call: self,
             job: job.clone(),
         }
+    }
+
+    /// Notes that something it asks for is refused: if it ends with an error, it is for that.
+    pub(super) fn note_refused(&self) {
+        self.refused.store(true, Ordering::Relaxed);
     }
 
     /// Notes that it asks an MCP server.

@@ -84,13 +84,22 @@ impl Secrets {
 
     fn value(&self, schema: Option<&JsonObject>, value: &Value, depth: usize) -> Value {
         match value {
-            Value::String(text) => json!(self.text(text)),
+            Value::String(text) => match written_as_text(schema, text) {
+                Some(inner) => self.value(schema, &inner, depth),
+                None => json!(self.text(text)),
+            },
             Value::Object(_) | Value::Array(_) if depth >= DEEPEST => json!("…"),
             Value::Object(fields) => self.fields(schema, fields, depth),
             Value::Array(items) => {
+                let schema = schema
+                    .and_then(|schema| schema.get("items"))
+                    .and_then(Value::as_object);
                 let shown = items.iter().take(SIDE_BY_SIDE);
                 let mut shown: Vec<_> = shown
-                    .map(|item| self.value(None, item, depth + 1))
+                    .map(|item| match schema.is_some_and(is_marked) {
+                        true => json!(HIDDEN),
+                        false => self.value(schema, item, depth + 1),
+                    })
                     .collect();
                 if items.len() > SIDE_BY_SIDE {
                     shown.push(json!(format!("… {} more", items.len() - SIDE_BY_SIDE)));
@@ -131,6 +140,18 @@ pub fn name(name: &str) -> String {
 /// The schema of one property.
 fn property<'a>(schema: Option<&'a JsonObject>, name: &str) -> Option<&'a JsonObject> {
     schema?.get("properties")?.get(name)?.as_object()
+}
+
+/// What a text holds that is taken for the object or list which its schema asks for.
+fn written_as_text(schema: Option<&JsonObject>, text: &str) -> Option<Value> {
+    let schema = schema?;
+    let is_made_of_more = ["properties", "items"]
+        .iter()
+        .any(|part| schema.contains_key(*part));
+    let value: Value = is_made_of_more
+        .then(|| serde_json::from_str(text).ok())
+        .flatten()?;
+    (value.is_object() || value.is_array()).then_some(value)
 }
 
 /// Whether a schema says that its value is secret.
@@ -285,6 +306,18 @@ mod tests {
         assert_eq!(
             shown,
             json!({"word": HIDDEN, "other": HIDDEN, "third": true})
+        );
+        // Wherever it stands, also in what is written as a text.
+        let schema = json!({"properties": {
+            "list": {"type": "array", "items": {"properties": {"pin": {"writeOnly": true}}}},
+            "words": {"type": "array", "items": {"type": "string", "format": "password"}},
+            "inner": {"type": "object", "properties": {"pin": {"writeOnly": true}}},
+        }});
+        let given = json!({"list": [{"pin": "x1"}, {"n": 2}], "words": ["x1"], "inner": "{\"pin\": \"x1\", \"n\": 1}"});
+        let shown = secrets().short(schema.as_object(), given.as_object().unwrap());
+        assert_eq!(
+            shown,
+            json!({"list": [{"pin": HIDDEN}, {"n": 2}], "words": [HIDDEN], "inner": {"pin": HIDDEN, "n": 1}})
         );
     }
 

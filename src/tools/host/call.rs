@@ -75,6 +75,9 @@ pub enum CallError {
     /// Its process waits for another.
     #[error("{0}: the worker lost the call")]
     Lost(String),
+    /// A person ended the call that it is part of.
+    #[error("{0}")]
+    StoppedFromOutside(String),
     /// Its deadline came.
     #[error("timeout: {chunk} did not end within {ms} ms and was stopped.")]
     TimedOut {
@@ -83,6 +86,17 @@ pub enum CallError {
         /// The time it had, in milliseconds.
         ms: u128,
     },
+}
+
+/// Waits until a person ends the client's call, and returns what is told then.
+async fn stopped(context: Context<'_>) -> String {
+    match context.call {
+        Some(call) => {
+            call.stopped().await;
+            call.told_of_its_stop()
+        }
+        None => std::future::pending().await,
+    }
 }
 
 /// Why a call has no values.
@@ -128,10 +142,13 @@ impl HostHandler {
         time: Duration,
     ) -> Ended {
         let record = Record::default();
-        let (untold, end) = match self
-            .done(context, code, rights, arguments, time, &record)
-            .await
-        {
+        let done = self.done(context, code, rights, arguments, time, &record);
+        let done = tokio::select! {
+            biased;
+            done = done => done,
+            told = stopped(context) => Err(CallError::StoppedFromOutside(told)),
+        };
+        let (untold, end) = match done {
             Ok(Done { untold, end }) => (Some(untold), end.into()),
             Err(problem) => (None, Err(problem.into())),
         };

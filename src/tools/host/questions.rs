@@ -220,6 +220,7 @@ impl Asker<'_> {
             return Err(QuestionError::ReadOnly);
         }
         if let Some(paused) = others.paused() {
+            self.context.note_refused();
             return Err(QuestionError::Paused(paused.told()));
         }
         if self.rights == Rights::OfItsAuthor {
@@ -227,7 +228,10 @@ impl Asker<'_> {
         }
         match others.find("exec-lua") {
             Found::Tool(_) => Ok(()),
-            Found::Refused(refusal) => Err(QuestionError::ExecRefused(refusal)),
+            Found::Refused(refusal) => {
+                self.context.note_refused();
+                Err(QuestionError::ExecRefused(refusal))
+            }
             Found::Nothing => Err(QuestionError::NoExec),
         }
     }
@@ -277,6 +281,7 @@ impl Asker<'_> {
                 arguments: &options.arguments,
                 exclusive: options.exclusive,
                 is_kept: false,
+                pauses: true,
             };
             Ok(self
                 .couriers
@@ -304,6 +309,7 @@ impl Asker<'_> {
             let found = match context.others.find(tool) {
                 Found::Tool(found) => found,
                 Found::Refused(refusal) => {
+                    context.note_refused();
                     return Err(OneError::ToolRefused {
                         tool: tool.to_owned(),
                         refusal,

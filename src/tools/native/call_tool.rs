@@ -52,7 +52,10 @@ impl Native for CallTool {
         context.others.wait().await;
         match context.others.find(&name) {
             Found::Tool(tool) => Ok(tool.call(context, arguments.unwrap_or_default()).await),
-            Found::Refused(refusal) => Err(CallToolError::Refused { name, refusal }),
+            Found::Refused(refusal) => {
+                context.note_refused();
+                Err(CallToolError::Refused { name, refusal })
+            }
             Found::Nothing => {
                 let reachable = context.others.reachable();
                 let names = reachable.iter().map(|tool| tool.definition().name.as_ref());

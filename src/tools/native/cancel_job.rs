@@ -44,7 +44,7 @@ pub enum CancelError {
     NotConfirmed { job: RequestId, computer: String },
     #[error(
         "Job {job} can't be stopped now: computer {computer} has been {away}, and it is not known whether the job runs \
-         there. Cancel it once list-computers shows the computer as linked."
+         there. It is told should the computer come back within two minutes; get-job shows what becomes of it."
     )]
     OutOfReach {
         job: RequestId,

@@ -13,7 +13,8 @@ use thiserror::Error;
 use super::typed::Native;
 use crate::{
     computers::{
-        About, Ask, Cancelled, Computer, ComputerKey, Job, Method, RequestId, TooManyJobs, Waited,
+        About, Ask, Cancelled, Computer, ComputerKey, Gate, Job, Method, RequestId, TooManyJobs,
+        Waited,
     },
     tools::{
         Context,
@@ -23,6 +24,7 @@ use crate::{
         job_text::{JobFailed, so_far, whole},
         lua_code,
         outcome::{self, MINDS_WHERE, OLD_AGENT},
+        pause::held,
         text,
         unanswered::Unanswered,
         wording::{name_of, whether_it_runs, why_out_of_reach},
@@ -91,6 +93,9 @@ pub enum ExecError {
         whether: String,
         job: RequestId,
     },
+    /// A person has paused it before anything was sent.
+    #[error("The code was not run: {0}.")]
+    Paused(String),
     /// What is known of it all the same, with what it printed.
     #[error("{0}")]
     Unanswered(String),
@@ -150,10 +155,12 @@ impl Arguments {
         if self.exclusive {
             params["exclusive"] = json!(true);
         }
+        let gate = || context.others.paused().is_none();
         let ask = Ask {
             method: Method::ExecLua,
             params: Some(&params),
             about: About::listed(&self.code, self.exclusive),
+            gate: Some(Gate(&gate)),
         };
         let time = Duration::from_millis(self.timeout_ms);
         let (job, waited) = asking::ask(context, computer, ask, time).await?;
@@ -170,6 +177,7 @@ impl Arguments {
                 OnTimeout::Cancel => self.cancel(computer, &job, most).await,
             },
             Waited::NotTaken => self.not_taken(computer, &job, most).await,
+            Waited::Held => Err(ExecError::Paused(held(context))),
             Waited::TooLarge { size, limit } => Err(ExecError::TooLarge {
                 computer: name_of(&computer.facts()),
                 size,

@@ -54,6 +54,7 @@ impl ProbeComputers {
             method: Method::Ping,
             params: None,
             about: About::unlisted(),
+            gate: None,
         };
         let job = match fleet.begin(computer, ask) {
             Ok(job) => job,
@@ -65,6 +66,7 @@ impl ProbeComputers {
                 computer.give_up(&job);
                 return Pong::None;
             }
+            Waited::Held => return Pong::None,
             Waited::TooLarge { size, limit } => {
                 return Pong::Error(format!(
                     "a ping of {size} bytes is over its limit of {limit}"

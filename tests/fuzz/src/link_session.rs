@@ -11,7 +11,7 @@ use mcp_bridge::{
     base::http::listener,
     commands::computers,
     computers::{
-        Computer, Waited,
+        Ask, Computer, Waited,
         job::{About, Job},
         reach::Reach,
         registry::Registry,
@@ -191,9 +191,13 @@ async fn call(computer: Arc<Computer>, (id, length, about): (&str, usize, About<
         return;
     };
     let deadline = Instant::now() + TIME;
-    let waited = computer
-        .run(&job, Method::ExecLua, Some(&params), deadline)
-        .await;
+    let ask = Ask {
+        method: Method::ExecLua,
+        params: Some(&params),
+        about,
+        gate: None,
+    };
+    let waited = computer.run(&job, ask, deadline).await;
     let late = Instant::now().saturating_duration_since(deadline);
     assert!(
         late <= Duration::from_millis(1),
@@ -203,6 +207,7 @@ async fn call(computer: Arc<Computer>, (id, length, about): (&str, usize, About<
     match waited {
         Waited::Ended => assert!(ended, "{id} is said to have ended"),
         Waited::TooLarge { size, limit } => assert!(size > limit, "{size} bytes are not too many"),
+        Waited::Held => panic!("{id} was held up, and has no gate"),
         Waited::Running | Waited::NotTaken | Waited::Away(_) => {
             let start = Instant::now();
             computer.cancel(&job, STOP_TIME).await;

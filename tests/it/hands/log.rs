@@ -68,8 +68,10 @@ async fn each_call_of_each_client_is_one_line_without_secrets() {
     assert!(gone.is_error, "{}", gone.text);
     user.enters(&["pause"]).await.well();
     own.call("exec-lua", json!({"code": "return 1"})).await;
+    let call = json!({"name": "exec-lua", "arguments": "{\"code\": \"return 8\"}"});
+    own.call("call-tool", call).await;
 
-    let all = logged(&user, before + 6).await;
+    let all = logged(&user, before + 7).await;
     let text = serde_json::to_string(&all).unwrap();
     for hidden in ["x1y2z3", secret, "of-the-link-port"] {
         assert!(!text.contains(hidden), "{hidden} in {text}");
@@ -97,6 +99,8 @@ async fn each_call_of_each_client_is_one_line_without_secrets() {
         (&json!("http"), &json!(12))
     );
     assert_eq!(called["arguments"]["arguments"]["code"], "return 7");
+    let held = of("call-tool", "refused");
+    assert_eq!(held["arguments"]["arguments"]["code"], "return 8");
     assert_eq!(
         of("no-such-tool", "unknown")["arguments"]["password"],
         "[hidden]"

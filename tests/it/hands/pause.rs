@@ -6,6 +6,7 @@ use super::User;
 use crate::common::{
     bridge::ToolAnswer,
     computer::{Computer, version_1_agent},
+    is, until,
 };
 
 fn is_paused(answer: &ToolAnswer, what: &str) {
@@ -111,6 +112,52 @@ async fn what_runs_when_a_pause_begins_goes_on_but_a_script_begins_nothing_more(
     computer.respond(&running, json!({"returns": []})).await;
     let long = bridge.answer(long).await;
     assert!(!long.is_error, "{}", long.text);
+    bridge.leave().await;
+}
+
+#[tokio::test]
+async fn what_waits_for_a_computer_that_is_away_does_not_begin_in_a_pause() {
+    let user = User::new();
+    let mut bridge = user.bridge().await;
+    drop(user.computer(4).await);
+    bridge
+        .computer(4, |computer| computer["linked"] == false)
+        .await;
+    let code = json!({"computerId": 4, "code": "first()", "timeoutMs": 60_000});
+    let exec = bridge.start_call("exec-lua", code).await;
+    let code = json!({"code": "return computers.exec({4}, 'second()')[4].error"});
+    let script = bridge.start_call("run-script", code).await;
+    until("both wait", async || {
+        let jobs = bridge
+            .call("list-jobs", json!({"computerId": 4}))
+            .await
+            .text;
+        is(jobs.contains("first()") && jobs.contains("second()"), jobs)
+    })
+    .await;
+    user.enters(&["pause"]).await.well();
+    let mut back = user.computer(4).await;
+    let exec = bridge.answer(exec).await;
+    assert!(
+        exec.is_error
+            && exec
+                .text
+                .starts_with("The code was not run: a person has paused this"),
+        "{}",
+        exec.text
+    );
+    let script = bridge.answer(script).await.text;
+    assert!(
+        script.contains("the code was not run: a person has paused this"),
+        "{script}"
+    );
+    user.enters(&["resume"]).await.well();
+    let code = json!({"computerId": 4, "code": "third()"});
+    let third = bridge.start_call("exec-lua", code).await;
+    let request = back.request().await;
+    assert_eq!(request["params"]["code"], "third()");
+    back.respond(&request, json!({"returns": []})).await;
+    assert!(!bridge.answer(third).await.is_error);
     bridge.leave().await;
 }
 

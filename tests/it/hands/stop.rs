@@ -219,7 +219,7 @@ async fn scripts_on_this_machine_and_calls_of_other_servers_end_with_their_call(
     let (begun, go) = (place.path("begun"), place.path("go"));
     let waits = json!({"begun": begun, "go": go});
     let upstream = bridge.start_call("test__wait", waits).await;
-    let code = json!({"code": "while true do end", "timeoutMs": 60_000});
+    let code = json!({"code": "print('so far') while true do end", "timeoutMs": 60_000});
     let script = bridge.start_call("run-script", code).await;
     file(&begun).await;
     let all = runs(&user, "both calls run", |runs| {
@@ -231,7 +231,9 @@ async fn scripts_on_this_machine_and_calls_of_other_servers_end_with_their_call(
     let number = number.as_str().unwrap();
     let said = user.enters(&["stop", number]).await.well();
     assert_eq!(said, format!("Call {number} (run-script) was ended.\n"));
-    was_ended(&bridge.answer(script).await);
+    let script = bridge.answer(script).await;
+    was_ended(&script);
+    assert!(script.text.ends_with("so far\n"), "{}", script.text);
     let said = user.enters(&["stop", "--all"]).await.well();
     assert!(
         said.contains("Told that it is cancelled, and free not to heed that: test."),
