@@ -115,7 +115,11 @@ fn every_command_and_flag_exists() {
         let command = arguments.split(' ').next().unwrap();
         commands.insert(command.to_owned());
         let path: Vec<_> = match command {
-            "tools" => arguments.split(' ').take(2).collect(),
+            "tools" | "setup" => arguments
+                .split(' ')
+                .take(2)
+                .filter(|word| !word.starts_with("--"))
+                .collect(),
             command => vec![command],
         };
         let all = help(&path);
