@@ -2,7 +2,7 @@
 
 use std::{
     io::{self, IsTerminal},
-    path::Path,
+    path::{Path, PathBuf},
     process::ExitCode,
     sync::Arc,
 };
@@ -31,7 +31,7 @@ const PROBLEM: u8 = 1;
 
 /// Find out what is wrong with the set-up, and what mends it
 ///
-/// Looks at this program, the link port, MCP clients and the computers, all at once and within 10 s: one line for each, with ✓ where all
+/// Looks at this program, the link port, MCP clients, the game and the computers, all at once and within 10 s: one line for each, with ✓ where all
 /// is well, ! where it could be better, and ✗ where it does not work. Nothing outside this machine is asked, and no token is
 /// shown. Exit code 0: nothing is broken; 1: something is; 2: the command line is wrong, or
 /// --fix had nobody to ask.
@@ -52,6 +52,10 @@ pub struct Doctor {
     /// Say yes to everything that --fix asks
     #[arg(short = 'y', long, requires = "fix")]
     yes: bool,
+
+    /// The game's folder, the one with `saves` and `mods` in it, or a server's [default: the usual places]
+    #[arg(long, value_name = "DIR")]
+    game: Option<PathBuf>,
 
     /// List the checks there are
     #[arg(long, exclusive = true)]
@@ -118,7 +122,12 @@ impl Doctor {
         folders: &Folders,
         checks: &[&'static Check],
     ) -> Vec<Examined> {
-        let patient = Patient::new(&self.settings.given, machine.clone(), folders);
+        let patient = Patient::new(
+            &self.settings.given,
+            machine.clone(),
+            folders,
+            self.game.clone(),
+        );
         round::examine(&Arc::new(patient), checks, round::TIME)
     }
 

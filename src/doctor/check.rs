@@ -27,6 +27,8 @@ pub enum Group {
     Link,
     /// MCP clients on this machine.
     Clients,
+    /// The game on this machine.
+    Game,
     /// The computers that are linked.
     Computers,
 }
@@ -38,6 +40,7 @@ impl Group {
             Self::Program => "program",
             Self::Link => "link",
             Self::Clients => "clients",
+            Self::Game => "game",
             Self::Computers => "computers",
         }
     }

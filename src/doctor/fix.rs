@@ -6,10 +6,19 @@ use std::{
     path::{Path, PathBuf},
 };
 
+use super::patient::Patient;
 use crate::{
     base::private,
-    setup::{change::Change, file::BOM},
+    setup::{
+        change::Change,
+        file::BOM,
+        game::survey::Noted,
+        ledger::{Addition, Ledger},
+    },
 };
+
+/// What `setup game` calls itself in the ledger.
+const GAME: &str = "game";
 
 /// Something that mends a finding.
 #[derive(Debug)]
@@ -24,9 +33,32 @@ pub enum Fix {
     DropMark(PathBuf),
     /// To change a file that others write too.
     Change(Box<Change>),
+    /// The same, and to note what was added, so that `setup --remove` takes it out again.
+    Add {
+        /// The change.
+        change: Box<Change>,
+        /// What is noted.
+        addition: Addition,
+        /// The folder in which it is noted.
+        shared: PathBuf,
+    },
 }
 
 impl Fix {
+    /// A change of one of the game's files.
+    pub fn of_game(patient: &Patient, change: Change, noted: &Noted) -> Self {
+        let addition = Addition {
+            part: GAME.to_owned(),
+            file: change.before.path.clone(),
+            what: serde_json::to_value(noted).unwrap_or_default(),
+        };
+        Self::Add {
+            change: Box::new(change),
+            addition,
+            shared: patient.folders.shared.clone(),
+        }
+    }
+
     /// What it changes: on one line, or as a diff below it.
     pub fn words(&self) -> String {
         match self {
@@ -34,7 +66,7 @@ impl Fix {
             Self::Delete(path) => format!("delete {}", path.display()),
             Self::MakeExecutable(path) => format!("make {} executable", path.display()),
             Self::DropMark(path) => format!("take the byte-order mark from {}", path.display()),
-            Self::Change(change) => {
+            Self::Change(change) | Self::Add { change, .. } => {
                 format!(
                     "change {}:\n{}\n",
                     change.before.path.display(),
@@ -55,6 +87,14 @@ impl Fix {
             Self::MakeExecutable(path) => make_executable(path),
             Self::DropMark(path) => drop_mark(path),
             Self::Change(change) => change.apply().map_err(io::Error::other),
+            Self::Add {
+                change,
+                addition,
+                shared,
+            } => {
+                change.apply().map_err(io::Error::other)?;
+                Ledger::open(shared).add(addition.clone())
+            }
         }
     }
 }

@@ -10,6 +10,7 @@ mod computers;
 mod environment;
 pub mod finding;
 pub mod fix;
+mod game;
 mod known;
 mod link;
 mod listener;
@@ -27,6 +28,7 @@ pub const ALL: &[&[Check]] = &[
     program::CHECKS,
     link::CHECKS,
     clients::CHECKS,
+    game::CHECKS,
     computers::CHECKS,
 ];
 

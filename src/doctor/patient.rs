@@ -2,6 +2,7 @@
 
 use std::{
     io,
+    path::PathBuf,
     sync::OnceLock,
     time::{Duration, SystemTime},
 };
@@ -15,7 +16,7 @@ use crate::{
         message::Question,
     },
     settings::{Config, ConfigError, Flags, Folders},
-    setup::machine::Machine,
+    setup::{game::survey::Survey, machine::Machine},
 };
 
 /// How long bridges have to tell of their computers.
@@ -29,21 +30,26 @@ pub struct Patient {
     pub machine: Machine,
     /// Now.
     pub now: SystemTime,
+    /// The folder in which the game is, where it is not in a usual one.
+    game: Option<PathBuf>,
     config: Result<Config, ConfigError>,
+    games: OnceLock<Survey>,
     health: OnceLock<Result<Health, Unknown>>,
     bridges: OnceLock<io::Result<Round>>,
 }
 
 impl Patient {
-    /// The set-up that these flags make on this machine.
-    pub fn new(flags: &Flags, machine: Machine, folders: &Folders) -> Self {
+    /// The set-up that these flags make on this machine, with the game in this folder or in the usual ones.
+    pub fn new(flags: &Flags, machine: Machine, folders: &Folders, game: Option<PathBuf>) -> Self {
         let variable = |name: &str| machine.variables.get(name).cloned();
         let config = Config::load(flags, variable, folders);
         Self {
             folders: folders.clone(),
             machine,
             now: SystemTime::now(),
+            game,
             config,
+            games: OnceLock::new(),
             health: OnceLock::new(),
             bridges: OnceLock::new(),
         }
@@ -63,6 +69,14 @@ impl Patient {
         Some(HostPort {
             host: link.host.clone(),
             port: link.port,
+        })
+    }
+
+    /// What there is of the game.
+    pub fn games(&self) -> &Survey {
+        self.games.get_or_init(|| match &self.game {
+            Some(folder) => Survey::of_folder(&self.machine.here.join(folder)),
+            None => Survey::of(&self.machine),
         })
     }
 

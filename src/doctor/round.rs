@@ -89,7 +89,7 @@ mod tests {
             program: "mcp-bridge".into(),
             variables: BTreeMap::new(),
         };
-        Arc::new(Patient::new(&Flags::default(), machine, &folders))
+        Arc::new(Patient::new(&Flags::default(), machine, &folders, None))
     }
 
     #[test]

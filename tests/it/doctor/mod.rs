@@ -2,6 +2,7 @@
 
 mod bridge;
 mod clients;
+mod game;
 mod in_game;
 
 use std::{
