@@ -16,6 +16,7 @@ use crate::{
         self,
         check::{Check, Group},
         finding::{Finding, Verdict},
+        known,
         patient::Patient,
         round::{self, Examined},
     },
@@ -106,6 +107,8 @@ impl Doctor {
             false => in_words(&examined, self.fix),
         };
         console::show(&text);
+        // Each version that looks is known to later ones by that. What can't be noted is no worse than before.
+        let _ = known::note(&folders.shared, &machine.program);
         if mended.is_some_and(|mended| mended.unanswered) {
             console::note("Nothing was mended: nobody can be asked here. `--yes` says yes.");
             return ExitCode::from(BAD_SETTINGS);

@@ -11,7 +11,7 @@ mod environment;
 pub mod finding;
 pub mod fix;
 mod game;
-mod known;
+pub mod known;
 mod link;
 mod listener;
 mod log;
