@@ -13,9 +13,9 @@ use tokio::{
 use tracing::Instrument;
 
 use super::{
+    ask::Ask,
     computer::{ACCEPT_TIME, AWAY_TIME, Computer, Presence, may_come_back},
     ends::{Cancelled, Loss},
-    fleet::Ask,
     job::{Job, Progress, Sent, Stage},
     job_table::lock,
     link::{Link, Outbound},

@@ -3,7 +3,7 @@
 //! They may be linked to this process or to another bridge: [`Reach`] says which. Either way the [`Registry`] has them,
 //! so a call lives through any change of that as it lives through a broken link.
 
-use std::{fmt, sync::Arc, time::Duration};
+use std::{sync::Arc, time::Duration};
 
 use serde_json::{Value, json};
 use thiserror::Error;
@@ -13,17 +13,18 @@ use tokio::{
 };
 
 use super::{
+    ask::Ask,
     asking::Waited,
     computer::{Computer, TooManyJobs},
     ends::Cancelled,
-    job::{About, Job},
+    job::Job,
     key::ComputerKey,
     reach::{Elsewhere, JobElsewhere, Outdated, Owner, Reach, Unreachable},
     registry::Registry,
 };
 use crate::{
     base::text::{one_line, timestamp},
-    wire::names::{Method, RequestId},
+    wire::names::RequestId,
 };
 
 /// How long whoever wants the computers waits for it to be known how they are reached.
@@ -35,35 +36,6 @@ pub struct Fleet {
     registry: Arc<Registry>,
     reach: watch::Receiver<Reach>,
     wanted: Arc<Notify>,
-}
-
-/// One thing to ask of a computer.
-#[derive(Debug, Clone, Copy)]
-pub struct Ask<'a> {
-    /// The method of the link protocol.
-    pub method: Method,
-    /// Its parameters.
-    pub params: Option<&'a Value>,
-    /// What it is about.
-    pub about: About<'a>,
-    /// Whether it may still begin: asked right before anything of it is sent. Without one it may.
-    pub gate: Option<Gate<'a>>,
-}
-
-/// Says whether something may still begin.
-#[derive(Clone, Copy)]
-pub struct Gate<'a>(pub &'a (dyn Fn() -> bool + Send + Sync));
-
-impl Gate<'_> {
-    pub(super) fn is_open(&self) -> bool {
-        (self.0)()
-    }
-}
-
-impl fmt::Debug for Gate<'_> {
-    fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
-        f.write_str("Gate")
-    }
 }
 
 /// Why a job's name does not say which job is meant.

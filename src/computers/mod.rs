@@ -6,6 +6,7 @@
 //! computers one day, from another machine even, needs no change here or above.
 
 pub mod agent_clock;
+mod ask;
 mod asking;
 pub mod computer;
 pub mod departure;
@@ -28,11 +29,12 @@ mod request_ids;
 mod room;
 
 pub use self::{
+    ask::{Ask, Gate},
     asking::Waited,
     computer::{Computer, Presence, TooManyJobs},
     ends::{Cancelled, End, Loss},
     facts::Facts,
-    fleet::{Ask, Fleet, Gate, LinkPort, NoSuchName},
+    fleet::{Fleet, LinkPort, NoSuchName},
     job::{About, Job, Progress, Sent, Stage},
     key::ComputerKey,
     reach::{Blocked, Outdated, Owner, Unreachable},

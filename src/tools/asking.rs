@@ -51,6 +51,12 @@ pub async fn ask(
     Ok((job, waited))
 }
 
+/// What is told of something that was held up by a pause before it began: it may have been lifted since.
+pub(super) fn held(context: Context<'_>) -> String {
+    context.note_refused();
+    context.others.paused().unwrap_or_default().told()
+}
+
 /// Waits for a job's end, and tells the client meanwhile what it prints, and at once when its computer is away.
 async fn telling(
     listener: &dyn Listener,

@@ -13,9 +13,8 @@ use thiserror::Error;
 
 use super::{
     Context,
-    asking::{self, STOP_TIME},
+    asking::{self, STOP_TIME, held},
     outcome,
-    pause::held,
     plain_chunk::{Piece, chunk_of},
     unanswered::Unanswered,
     wording::name_of,

@@ -12,7 +12,7 @@ use std::{
 
 use serde::{Deserialize, Serialize};
 
-use super::{tool::Context, wording::ago};
+use super::wording::ago;
 use crate::base::{
     store,
     text::{one_line, timestamp},
@@ -110,12 +110,6 @@ impl Paused {
             self.when_and_why(SystemTime::now())
         )
     }
-}
-
-/// What is told of something that was held up by a pause before it began: it may have been lifted since.
-pub(super) fn held(context: Context<'_>) -> String {
-    context.note_refused();
-    context.others.paused().unwrap_or_default().told()
 }
 
 fn file(shared: &Path) -> PathBuf {
