@@ -67,7 +67,7 @@ fn describe(told: &mut String, server: &Entry) {
     let surroundings = Surroundings {
         style: server.variables,
         variable: &variable,
-        folder: Path::new("/work/farm"),
+        folder: Path::new("/srv/farm"),
     };
     let state = if server.enabled { "" } else { ", switched off" };
     writeln!(told, "{}{state}", server.name).unwrap();

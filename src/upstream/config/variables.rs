@@ -299,7 +299,7 @@ mod tests {
         Surroundings {
             style,
             variable: &environment,
-            folder: Path::new("/work/farm"),
+            folder: Path::new("/srv/farm"),
         }
     }
 
@@ -320,7 +320,7 @@ mod tests {
             ("${A:-x}", "1"),
             ("${NONE:-${HOME}/d}:/root", "/home/ann/d:/root"),
             ("${NONE:-${ALSO:-${A}}}}", "1}"),
-            ("${workspaceFolder}/x", "/work/farm/x"),
+            ("${workspaceFolder}/x", "/srv/farm/x"),
             ("${workspaceFolderBasename}", "farm"),
             ("${userHome}/x", "/home/ann/x"),
             // A value is a value, whatever it looks like.
