@@ -69,6 +69,12 @@ pub fn as_value(value: &str) -> String {
     format!("=> {value}")
 }
 
+/// The number of the line in which the byte `offset` of `text` is, from 1; the last one's for what is beyond the end.
+pub fn line_at(text: &str, offset: usize) -> usize {
+    let before = &text.as_bytes()[..offset.min(text.len())];
+    before.iter().filter(|byte| **byte == b'\n').count() + 1
+}
+
 /// `moment` as RFC 3339 in UTC, to the second.
 pub fn timestamp(moment: SystemTime) -> String {
     time::OffsetDateTime::from(moment)

@@ -2,6 +2,8 @@
 
 use std::{collections::BTreeMap, path::Path};
 
+use crate::base::text::line_at;
+
 use super::{
     error::ConfigError,
     setting::{Form, Given, Kind, Setting},
@@ -106,11 +108,9 @@ fn read_file(
         file: file.to_path_buf(),
         problem,
     };
-    let line_at = |offset: usize| text.get(..offset).unwrap_or(text).matches('\n').count() + 1;
-
     let table: Table = toml::from_str(text.trim_start_matches('\u{feff}')).map_err(|error| {
         // Not the line itself, as it may hold a token.
-        let line = error.span().map_or(1, |span| line_at(span.start));
+        let line = error.span().map_or(1, |span| line_at(text, span.start));
         refused(format!(
             "is not valid TOML, line {line}: {}",
             error.message().trim_end()
@@ -118,7 +118,7 @@ fn read_file(
     })?;
     let mut keys = BTreeMap::new();
     for (key, value) in table {
-        let line = line_at(key.span().start);
+        let line = line_at(text, key.span().start);
         let key = key.into_inner();
         let Some(setting) = settings.iter().find(|setting| setting.key == key) else {
             let known: Vec<_> = settings.iter().map(|setting| setting.key).collect();

@@ -14,3 +14,4 @@ mod hiding;
 pub mod ledger;
 pub mod machine;
 pub mod refusal;
+mod splice;

@@ -4,6 +4,8 @@ use std::{fmt, path::PathBuf};
 
 use thiserror::Error;
 
+use crate::base::text::line_at;
+
 /// Why a file is not changed. Whoever knows what should have gone in adds the snippet.
 #[derive(Debug, Clone, PartialEq, Eq, Error)]
 pub struct Refusal {
@@ -28,8 +30,7 @@ impl Refusal {
     /// The same, for what stands at the byte `offset` of `text`.
     #[must_use]
     pub fn at(mut self, text: &str, offset: usize) -> Self {
-        let before = &text.as_bytes()[..offset.min(text.len())];
-        self.line = Some(before.iter().filter(|byte| **byte == b'\n').count() + 1);
+        self.line = Some(line_at(text, offset));
         self
     }
 
@@ -38,6 +39,14 @@ impl Refusal {
     pub fn of(mut self, file: impl Into<PathBuf>) -> Self {
         self.file = Some(file.into());
         self
+    }
+}
+
+/// Why a file is left as it is, for what stands in this line, from 1.
+pub fn refused(line: usize, reason: impl Into<String>) -> Refusal {
+    Refusal {
+        line: Some(line),
+        ..Refusal::new(reason)
     }
 }
 

@@ -5,7 +5,6 @@
 //! but for the entry: so what an editor doesn't understand is refused, and nothing is lost.
 
 mod json;
-mod splice;
 mod toml;
 mod yaml;
 

@@ -5,7 +5,7 @@ use std::ops::Range;
 use serde_json::{Map, Value};
 use toml_edit::{Document, Item, Table, TableLike};
 
-use super::splice::{Splices, line_start, next_line};
+use crate::setup::splice::{self, Splice, line_start, next_line};
 use crate::setup::{file::LineEnd, refusal::Refusal};
 
 /// What a text says.
@@ -45,9 +45,9 @@ pub fn put(
     else {
         return Err(one_line_form(text, name));
     };
-    let mut splices = Splices::default();
+    let mut splices = Vec::new();
     bring(text, table, header, entry, end, &mut splices)?;
-    Ok(splices.apply(text))
+    Ok(splice::apply(text, splices))
 }
 
 /// Notes what has to change in a table with a header of its own.
@@ -57,7 +57,7 @@ fn bring(
     header: Range<usize>,
     wanted: &Map<String, Value>,
     end: LineEnd,
-    splices: &mut Splices,
+    splices: &mut Vec<Splice>,
 ) -> Result<(), Refusal> {
     let below_header = next_line(text, header.end);
     // A header may be the last line, without its end.
@@ -68,7 +68,7 @@ fn bring(
     for (key, value) in wanted {
         let Some(item) = table.get(key) else {
             let line = format!("{before}{} = {}{after}", key_text(key), written(value));
-            splices.insert(below_header, line);
+            splices.push(Splice::new(below_header..below_header, line));
             continue;
         };
         if item_value(item) == *value {
@@ -81,7 +81,7 @@ fn bring(
             }
             (Item::Value(old), _) => {
                 let span = old.span().ok_or_else(|| one_line_form(text, key))?;
-                splices.replace(span, written(value));
+                splices.push(Splice::new(span, written(value)));
             }
             _ => return Err(one_line_form(text, key)),
         }
@@ -91,7 +91,7 @@ fn bring(
             (Item::Value(value), Some(key)) => {
                 let last = value.span().map_or(key.end, |span| span.end);
                 let range = line_start(text, key.start)..next_line(text, last);
-                splices.replace(range, String::new());
+                splices.push(Splice::new(range, ""));
             }
             _ => return Err(one_line_form(text, key)),
         }
@@ -129,18 +129,18 @@ pub fn take(text: &str, container: &str, name: &str) -> Result<String, Refusal> 
     else {
         return Err(one_line_form(text, name));
     };
-    let mut splices = Splices::default();
+    let mut splices = Vec::new();
     let start = remove(text, table, header, &mut splices)?;
     // The line that kept it apart from what is above.
     let above = &text[..start];
     for blank in ["\r\n\r\n", "\n\n"] {
         if above.ends_with(blank) {
             let half = blank.len() / 2;
-            splices.replace(start - half..start, String::new());
+            splices.push(Splice::new(start - half..start, ""));
             break;
         }
     }
-    Ok(splices.apply(text))
+    Ok(splice::apply(text, splices))
 }
 
 /// Takes out a table, with those below it. Returns where it begins.
@@ -148,7 +148,7 @@ fn remove(
     text: &str,
     table: &Table,
     header: Range<usize>,
-    splices: &mut Splices,
+    splices: &mut Vec<Splice>,
 ) -> Result<usize, Refusal> {
     let mut last = header.end;
     for (key, item) in table.iter() {
@@ -162,7 +162,7 @@ fn remove(
         }
     }
     let start = line_start(text, header.start);
-    splices.replace(start..next_line(text, last), String::new());
+    splices.push(Splice::new(start..next_line(text, last), ""));
     Ok(start)
 }
 

@@ -5,7 +5,7 @@ use std::ops::Range;
 use saphyr_parser::{Event, Parser, ScalarStyle, Span};
 use serde_json::{Map, Value};
 
-use super::splice::{Splices, line_start, next_line};
+use crate::setup::splice::{self, Splice, line_start, next_line};
 use crate::setup::{file::LineEnd, refusal::Refusal};
 
 /// Deeper texts are refused.
@@ -228,7 +228,7 @@ pub fn put(
 ) -> Result<String, Refusal> {
     let end = LineEnd::of(text);
     let root = parse(text)?;
-    let mut splices = Splices::default();
+    let mut splices = Vec::new();
     let Some(root) = root.filter(|root| root.value() != Value::Null) else {
         let block = format!("{}:\n{}", key(container), block(name, entry, 2));
         return Ok(format!("{}{}", lines_of(text, end), end.put_into(&block)));
@@ -253,7 +253,7 @@ pub fn put(
             );
         }
     }
-    Ok(splices.apply(text))
+    Ok(splice::apply(text, splices))
 }
 
 pub fn take(
@@ -268,19 +268,20 @@ pub fn take(
     if !entries.is_block_map(text) {
         return Err(in_braces(text, entries.range.start));
     }
-    let mut splices = Splices::default();
-    splices.replace(lines_from(text, own_key, own), String::new());
+    let mut splices = Vec::new();
+    splices.push(Splice::new(lines_from(text, own_key, own), ""));
     if matches!(&entries.kind, Kind::Map(pairs) if pairs.len() == 1) {
         let after_key = container_key.range.end;
         let line = line_start(text, after_key)..next_line(text, after_key);
         if made_container {
-            splices.replace(line, String::new());
+            splices.push(Splice::new(line, ""));
         } else if let Some(colon) = text[after_key..].find(':') {
             // Without a value it would be null, and no map any more.
-            splices.insert(after_key + colon + 1, " {}".to_owned());
+            let at = after_key + colon + 1;
+            splices.push(Splice::new(at..at, " {}"));
         }
     }
-    Ok(splices.apply(text))
+    Ok(splice::apply(text, splices))
 }
 
 /// Notes what has to change in a map.
@@ -290,7 +291,7 @@ fn bring(
     own: &Node,
     wanted: &Map<String, Value>,
     end: LineEnd,
-    splices: &mut Splices,
+    splices: &mut Vec<Splice>,
 ) -> Result<(), Refusal> {
     let Kind::Map(pairs) = &own.kind else {
         return Err(in_braces(text, own.range.start));
@@ -313,7 +314,7 @@ fn bring(
                 || text[inner.range.clone()].starts_with(['{', '[']) =>
             {
                 let space = if inner.range.is_empty() { " " } else { "" };
-                splices.replace(inner.range.clone(), format!("{space}{value}"));
+                splices.push(Splice::new(inner.range.clone(), format!("{space}{value}")));
             }
             _ => return Err(in_braces(text, inner.range.start)),
         }
@@ -322,7 +323,7 @@ fn bring(
         .iter()
         .filter(|(key, _)| !wanted.contains_key(&key.name))
     {
-        splices.replace(lines_from(text, inner_key, inner), String::new());
+        splices.push(Splice::new(lines_from(text, inner_key, inner), ""));
     }
     Ok(())
 }
@@ -332,12 +333,12 @@ fn children(
     text: &str,
     own_key: &Key,
     own: &Node,
-    splices: &mut Splices,
+    splices: &mut Vec<Splice>,
 ) -> Result<usize, Refusal> {
     let column = own_key.range.start - line_start(text, own_key.range.start);
     match &own.kind {
         Kind::Map(pairs) if pairs.is_empty() && own.range.end > own.range.start => {
-            splices.replace(own.range.clone(), String::new());
+            splices.push(Splice::new(own.range.clone(), ""));
             Ok(column + 2)
         }
         Kind::Map(pairs) if own.is_block_map(text) => {
@@ -350,7 +351,7 @@ fn children(
 }
 
 /// Puts lines below that of a key.
-fn below(text: &str, key: &Key, lines: &str, end: LineEnd, splices: &mut Splices) {
+fn below(text: &str, key: &Key, lines: &str, end: LineEnd, splices: &mut Vec<Splice>) {
     let at = next_line(text, key.range.end);
     let lines = if text[..at].ends_with('\n') {
         lines.to_owned()
@@ -358,7 +359,7 @@ fn below(text: &str, key: &Key, lines: &str, end: LineEnd, splices: &mut Splices
         // The key is in the last line, which has no end.
         format!("\n{}", lines.trim_end_matches('\n'))
     };
-    splices.insert(at, end.put_into(&lines));
+    splices.push(Splice::new(at..at, end.put_into(&lines)));
 }
 
 /// The lines of a key and its value.

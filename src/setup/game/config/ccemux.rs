@@ -7,12 +7,12 @@ use jsonc_parser::{
     parse_to_ast,
 };
 
-use crate::setup::refusal::Refusal;
-
-use super::{
-    splice::{line_number, refused},
-    view::{Hosts, PlacedEntry, PlacedList, PlacedLists, View, Word},
+use crate::{
+    base::text::line_at,
+    setup::refusal::{Refusal, refused},
 };
+
+use super::view::{Hosts, PlacedEntry, PlacedList, PlacedLists, View, Word};
 
 /// Reads a file that has no byte-order mark.
 ///
@@ -61,7 +61,7 @@ pub fn quoted(text: &str) -> String {
 
 fn wrong(text: &str, value: &Value<'_>, name: &str, expected: &str) -> Refusal {
     refused(
-        line_number(text, value.start()),
+        line_at(text, value.start()),
         format!("`{name}` is not {expected}"),
     )
 }
@@ -99,7 +99,7 @@ fn list(text: &str, root: &Object<'_>, name: &str) -> Result<Option<PlacedList>,
         .map(|element| {
             let host = string(text, element, name)?;
             Ok(PlacedEntry {
-                line: line_number(text, host.at.start),
+                line: line_at(text, host.at.start),
                 host,
             })
         })

@@ -1,12 +1,15 @@
 //! Takes out of a file what was added to it, and leaves what others have changed since.
 
-use crate::setup::{game::rules::filter::Action, refusal::Refusal};
+use crate::setup::{
+    game::rules::filter::Action,
+    refusal::Refusal,
+    splice::{self, Splice},
+};
 
 use super::{
     computer_settings,
     format::Format,
     open::{Added, Switch},
-    splice::{self, Splice},
     view::{Hosts, PlacedList, PlacedRule, View, Word},
 };
 

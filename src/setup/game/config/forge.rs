@@ -11,9 +11,8 @@
 
 use std::ops::Range;
 
-use crate::setup::refusal::Refusal;
+use crate::setup::refusal::{Refusal, refused};
 
-use super::splice::refused;
 use super::view::{Hosts, PlacedEntry, PlacedList, PlacedLists, View, Word};
 
 /// The names that a setting had in versions of the mod, each with its category, the newest first.

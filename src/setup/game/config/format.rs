@@ -2,9 +2,9 @@
 
 use serde::{Deserialize, Serialize};
 
-use crate::setup::refusal::Refusal;
+use crate::setup::{refusal::Refusal, splice::line_end};
 
-use super::{ccemux, forge, splice::line_end, toml, view::View};
+use super::{ccemux, forge, toml, view::View};
 
 /// How a configuration file is written.
 #[derive(Debug, Clone, Copy, PartialEq, Eq, Serialize, Deserialize)]

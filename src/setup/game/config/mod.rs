@@ -9,7 +9,6 @@ pub(crate) mod computer_settings;
 pub(crate) mod forge;
 pub(crate) mod format;
 pub(crate) mod open;
-pub(crate) mod splice;
 pub(crate) mod toml;
 pub(crate) mod view;
 

@@ -7,13 +7,13 @@ use crate::setup::{
         filter::{Filter, Verdict},
         target::Target,
     },
-    refusal::Refusal,
+    refusal::{Refusal, refused},
+    splice::{self, Splice},
 };
 
 use super::{
     computer_settings,
     format::Format,
-    splice::{self, Splice, refused},
     view::{Hosts, PlacedLists, PlacedRule, View, Word},
 };
 

@@ -9,15 +9,15 @@ use toml::{
     de::{DeTable, DeValue},
 };
 
-use crate::setup::{
-    game::rules::{filter::Rule, pattern::Pattern},
-    refusal::Refusal,
+use crate::{
+    base::text::line_at,
+    setup::{
+        game::rules::{filter::Rule, pattern::Pattern},
+        refusal::{Refusal, refused},
+    },
 };
 
-use super::{
-    splice::{line_number, refused},
-    view::{self, Hosts, PlacedEntry, PlacedList, PlacedLists, PlacedRule, View, Word},
-};
+use super::view::{self, Hosts, PlacedEntry, PlacedList, PlacedLists, PlacedRule, View, Word};
 
 /// What a value in the file is called in a refusal.
 type Expected = &'static str;
@@ -30,7 +30,7 @@ pub fn read(text: &str, knows_ports: bool) -> Result<View, Refusal> {
     let document = DeTable::parse(text).map_err(|error| {
         let what = format!("it is no valid TOML: {}", error.message());
         match error.span() {
-            Some(span) => refused(line_number(text, span.start.min(text.len())), what),
+            Some(span) => refused(line_at(text, span.start), what),
             None => Refusal::new(what),
         }
     })?;
@@ -92,7 +92,7 @@ struct File<'a> {
 
 impl File<'_> {
     fn line(&self, at: &Range<usize>) -> usize {
-        line_number(self.text, at.start)
+        line_at(self.text, at.start)
     }
 
     fn wrong(&self, at: &Range<usize>, what: &str, expected: Expected) -> Refusal {

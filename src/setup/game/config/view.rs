@@ -7,10 +7,10 @@ use crate::setup::{
         filter::{Action, Entry, Filter, Lists, Rule},
         pattern::Pattern,
     },
-    refusal::Refusal,
+    refusal::{Refusal, refused},
 };
 
-use super::{computer_settings, splice::refused};
+use super::computer_settings;
 
 /// What a configuration file says of HTTP and of new computers.
 #[derive(Debug, Clone, PartialEq, Eq)]

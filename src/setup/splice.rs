@@ -1,10 +1,8 @@
-//! Changes of a text at places of it.
+//! Changes at places of a text, and the lines around them.
 
 use std::ops::Range;
 
-use crate::setup::refusal::Refusal;
-
-/// One place of a text, and what is to stand there.
+/// One place of a text, and what is to stand there. An empty place is one to insert at.
 #[derive(Debug, Clone, PartialEq, Eq)]
 pub struct Splice {
     /// Bytes of the text as it was.
@@ -21,9 +19,9 @@ impl Splice {
     }
 }
 
-/// The text with all of these changes, which are about different places.
+/// The text with all of these changes, which are about different places. Of several at one place the first stays first.
 pub fn apply(text: &str, mut splices: Vec<Splice>) -> String {
-    splices.sort_by_key(|splice| splice.at.start);
+    splices.sort_by_key(|splice| (splice.at.start, splice.at.end));
     let mut changed = String::with_capacity(text.len());
     let mut done = 0;
     for splice in splices {
@@ -33,19 +31,6 @@ pub fn apply(text: &str, mut splices: Vec<Splice>) -> String {
     }
     changed.push_str(&text[done..]);
     changed
-}
-
-/// Why a file is left as it is, for what stands in this line, from 1 on.
-pub fn refused(line: usize, reason: impl Into<String>) -> Refusal {
-    Refusal {
-        line: Some(line),
-        ..Refusal::new(reason)
-    }
-}
-
-/// The number of the line that a place stands in, from 1 on.
-pub fn line_number(text: &str, at: usize) -> usize {
-    text[..at].matches('\n').count() + 1
 }
 
 /// Where the line of a place begins.
@@ -85,13 +70,18 @@ mod tests {
             Splice::new(2..4, ""),
         ];
         assert_eq!(apply("abcdefg", splices), ">abef?");
+        let at_one_place = vec![
+            Splice::new(1..2, "B"),
+            Splice::new(1..1, "1"),
+            Splice::new(1..1, "2"),
+        ];
+        assert_eq!(apply("abc", at_one_place), "a12Bc");
     }
 
     #[test]
     fn lines_and_indents_are_found() {
         let text = "a\r\n\t  b\nc";
         let b = 6;
-        assert_eq!(line_number(text, b), 2);
         assert_eq!(&text[line_start(text, b)..next_line(text, b)], "\t  b\n");
         assert_eq!(indent(text, b), "\t  ");
         assert_eq!(line_end(text), "\r\n");
