@@ -1,8 +1,7 @@
 //! What can be mended without a person's hands, once they have said yes.
 
 use std::{
-    fs,
-    io::{self, Write},
+    fs, io,
     path::{Path, PathBuf},
 };
 
@@ -11,7 +10,7 @@ use crate::{
     base::private,
     setup::{
         change::Change,
-        file::BOM,
+        file::{self, BOM, Rights},
         game::survey::Noted,
         ledger::{Addition, Ledger},
     },
@@ -106,21 +105,14 @@ fn close(path: &Path) -> io::Result<()> {
     }
 }
 
-/// Writes a file without its mark, beside it first, so that at any moment one of both is whole.
+/// Writes a file without its mark.
 fn drop_mark(path: &Path) -> io::Result<()> {
     let path = fs::canonicalize(path)?;
     let bytes = fs::read(&path)?;
     let Some(rest) = bytes.strip_prefix(BOM.as_bytes()) else {
         return Ok(());
     };
-    let folder = path.parent().unwrap_or(Path::new("."));
-    let mut file = tempfile::Builder::new()
-        .prefix(".mcp-bridge-")
-        .tempfile_in(folder)?;
-    file.write_all(rest)?;
-    fs::set_permissions(file.path(), fs::metadata(&path)?.permissions())?;
-    file.persist(&path).map_err(|error| error.error)?;
-    Ok(())
+    file::replace(&path, rest, Rights::Kept)
 }
 
 /// Lets whoever may read a file start it too.

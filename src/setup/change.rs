@@ -1,15 +1,11 @@
 //! A change of one file: shown as a diff, and written whole or not at all.
 
-use std::{
-    ffi::OsString,
-    fs, io,
-    path::{Path, PathBuf},
-};
+use std::{ffi::OsString, fs, io, path::PathBuf};
 
 use similar::TextDiff;
 
 use super::{
-    file::{BOM, Found},
+    file::{self, BOM, Found, Rights},
     hiding,
     refusal::Refusal,
 };
@@ -150,23 +146,12 @@ impl Change {
     }
 
     fn write(&self, bytes: &[u8]) -> io::Result<()> {
-        use io::Write;
-        let target = &self.before.target;
-        let folder = target.parent().unwrap_or(Path::new("."));
-        fs::create_dir_all(folder)?;
-        let mut builder = tempfile::Builder::new();
-        builder.prefix(".mcp-bridge-");
-        if !self.is_private {
-            open_to_all(&mut builder);
-        }
-        let mut file = builder.tempfile_in(folder)?;
-        file.write_all(bytes)?;
-        if self.before.text.is_some() {
-            keep_rights(file.path(), target)?;
-        }
-        file.as_file().sync_all()?;
-        file.persist(target).map_err(|error| error.error)?;
-        Ok(())
+        let rights = match (&self.before.text, self.is_private) {
+            (Some(_), _) => Rights::Kept,
+            (None, true) => Rights::Private,
+            (None, false) => Rights::Usual,
+        };
+        file::replace(&self.before.target, bytes, rights)
     }
 
     fn refused(&self, reason: impl Into<String>) -> Refusal {
@@ -174,39 +159,10 @@ impl Change {
     }
 }
 
-/// A file that is made has the rights that any other program would give it.
-#[cfg(unix)]
-fn open_to_all(builder: &mut tempfile::Builder<'_, '_>) {
-    use std::os::unix::fs::PermissionsExt;
-    // The user's mask takes from these what it takes from all.
-    builder.permissions(fs::Permissions::from_mode(0o666));
-}
-
-#[cfg(not(unix))]
-fn open_to_all(_: &mut tempfile::Builder<'_, '_>) {}
-
-/// Gives a new file the rights and the owner of the old one.
-#[cfg(unix)]
-fn keep_rights(new: &Path, old: &Path) -> io::Result<()> {
-    use std::os::unix::fs::{MetadataExt, chown};
-    let (is, was) = (fs::metadata(new)?, fs::metadata(old)?);
-    if (is.uid(), is.gid()) != (was.uid(), was.gid()) {
-        chown(new, Some(was.uid()), Some(was.gid()))?;
-    }
-    fs::set_permissions(new, was.permissions())
-}
-
-/// On Windows the folder says who may do what.
-#[cfg(not(unix))]
-fn keep_rights(_: &Path, old: &Path) -> io::Result<()> {
-    if fs::metadata(old)?.permissions().readonly() {
-        return Err(io::Error::other("it may only be read"));
-    }
-    Ok(())
-}
-
 #[cfg(test)]
 mod tests {
+    use std::path::Path;
+
     use super::*;
 
     fn change(path: &Path, after: Option<&str>) -> Change {

@@ -1,7 +1,8 @@
 //! A file as it was found: its text, and all that has to stay when it is written anew.
 
 use std::{
-    fs, io,
+    fs,
+    io::{self, Write},
     path::{Path, PathBuf},
 };
 
@@ -100,6 +101,70 @@ impl Found {
     pub fn line_end(&self) -> LineEnd {
         LineEnd::of(self.text())
     }
+}
+
+/// Who may do what with a file that is written.
+#[derive(Debug, Clone, Copy, PartialEq, Eq)]
+pub enum Rights {
+    /// As with the file that is there, and its owner stays.
+    Kept,
+    /// As with any file that the user makes.
+    Usual,
+    /// For its user alone.
+    Private,
+}
+
+/// Writes a file whole or not at all: beside it first, in a folder that is made if it isn't there.
+///
+/// # Errors
+/// It can't be written. What was there is as it was.
+pub fn replace(target: &Path, bytes: &[u8], rights: Rights) -> io::Result<()> {
+    let folder = target.parent().unwrap_or(Path::new("."));
+    fs::create_dir_all(folder)?;
+    let mut builder = tempfile::Builder::new();
+    builder.prefix(".mcp-bridge-");
+    if rights == Rights::Usual {
+        open_to_all(&mut builder);
+    }
+    let mut file = builder.tempfile_in(folder)?;
+    file.write_all(bytes)?;
+    if rights == Rights::Kept {
+        keep_rights(file.path(), target)?;
+    }
+    file.as_file().sync_all()?;
+    file.persist(target).map_err(|error| error.error)?;
+    Ok(())
+}
+
+/// A file that is made has the rights that any other program would give it.
+#[cfg(unix)]
+fn open_to_all(builder: &mut tempfile::Builder<'_, '_>) {
+    use std::os::unix::fs::PermissionsExt;
+    // The user's mask takes from these what it takes from all.
+    builder.permissions(fs::Permissions::from_mode(0o666));
+}
+
+#[cfg(not(unix))]
+fn open_to_all(_: &mut tempfile::Builder<'_, '_>) {}
+
+/// Gives a new file the rights and the owner of the old one.
+#[cfg(unix)]
+fn keep_rights(new: &Path, old: &Path) -> io::Result<()> {
+    use std::os::unix::fs::{MetadataExt, chown};
+    let (is, was) = (fs::metadata(new)?, fs::metadata(old)?);
+    if (is.uid(), is.gid()) != (was.uid(), was.gid()) {
+        chown(new, Some(was.uid()), Some(was.gid()))?;
+    }
+    fs::set_permissions(new, was.permissions())
+}
+
+/// On Windows the folder says who may do what.
+#[cfg(not(unix))]
+fn keep_rights(_: &Path, old: &Path) -> io::Result<()> {
+    if fs::metadata(old)?.permissions().readonly() {
+        return Err(io::Error::other("it may only be read"));
+    }
+    Ok(())
 }
 
 /// Where a name leads, link by link: what the last one names need not be there.
