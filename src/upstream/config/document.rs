@@ -77,7 +77,7 @@ impl Document {
         let text = text.strip_prefix('\u{feff}').unwrap_or(text);
         // Editors and clients take comments and trailing commas.
         let parsed = parse_to_ast(text, &Default::default(), &Default::default())?;
-        let lines = Lines(text);
+        let lines = Lines::in_text(text);
         let is_opencode = origin == Origin::Opencode;
         let mut document = Self::default();
         let properties = match parsed.value {
@@ -148,7 +148,7 @@ impl Document {
     fn opencode(
         mut self,
         properties: Vec<ObjectProp<'_>>,
-        lines: &Lines<'_>,
+        lines: &Lines,
     ) -> Result<Option<Self>, FileError> {
         for property in &properties {
             if let ("tools", Node::Object(tools)) = (name_of(property), &property.value) {
@@ -171,7 +171,7 @@ impl Document {
     }
 
     /// One server and nothing around it.
-    fn bare(&mut self, properties: Vec<ObjectProp<'_>>, lines: &Lines<'_>) {
+    fn bare(&mut self, properties: Vec<ObjectProp<'_>>, lines: &Lines) {
         let named = properties
             .iter()
             .find(|property| name_of(property) == "name")
@@ -188,7 +188,7 @@ impl Document {
     }
 
     /// What stands below a key for servers; VS Code's settings have another one below `mcp`.
-    fn below(&mut self, property: &ObjectProp<'_>, lines: &Lines<'_>) -> Result<(), FileError> {
+    fn below(&mut self, property: &ObjectProp<'_>, lines: &Lines) -> Result<(), FileError> {
         let key = name_of(property);
         let Node::Object(found) = &property.value else {
             return Err(FileError::NotEntries(key.to_owned()));
@@ -210,7 +210,7 @@ impl Document {
         Ok(())
     }
 
-    fn map(&mut self, properties: &[ObjectProp<'_>], lines: &Lines<'_>) {
+    fn map(&mut self, properties: &[ObjectProp<'_>], lines: &Lines) {
         for property in properties {
             match &property.value {
                 Node::Object(server) if is_server(server) => {
@@ -221,7 +221,7 @@ impl Document {
         }
     }
 
-    fn entries(&mut self, properties: &[ObjectProp<'_>], lines: &Lines<'_>) {
+    fn entries(&mut self, properties: &[ObjectProp<'_>], lines: &Lines) {
         for property in properties {
             let name = name_of(property).to_owned();
             let line = lines.of(property.start());
@@ -247,7 +247,7 @@ impl Document {
     }
 
     /// What stands beside the key that counts.
-    fn passed_over(&mut self, properties: &[ObjectProp<'_>], at: usize, lines: &Lines<'_>) {
+    fn passed_over(&mut self, properties: &[ObjectProp<'_>], at: usize, lines: &Lines) {
         let counts = name_of(&properties[at]);
         for (_, property) in properties
             .iter()
@@ -265,7 +265,7 @@ impl Document {
         }
     }
 
-    fn nothing(&mut self, property: &ObjectProp<'_>, lines: &Lines<'_>) {
+    fn nothing(&mut self, property: &ObjectProp<'_>, lines: &Lines) {
         let key = name_of(property);
         if !ABOUT_THE_FILE.contains(&key) {
             self.remarks.push((
@@ -294,21 +294,23 @@ fn object(properties: Vec<ObjectProp<'_>>) -> Value {
     Value::Object(entries.collect())
 }
 
-fn key_lines(properties: &[ObjectProp<'_>], lines: &Lines<'_>) -> Vec<(String, usize)> {
+fn key_lines(properties: &[ObjectProp<'_>], lines: &Lines) -> Vec<(String, usize)> {
     properties
         .iter()
         .map(|property| (name_of(property).to_owned(), lines.of(property.start())))
         .collect()
 }
 
-/// The lines of a text, counted from 1.
-struct Lines<'a>(&'a str);
+/// Where the lines of a text end, so that a place's line is found without reading the text again for each.
+struct Lines(Vec<usize>);
 
-impl Lines<'_> {
+impl Lines {
+    fn in_text(text: &str) -> Self {
+        Self(text.match_indices('\n').map(|(at, _)| at).collect())
+    }
+
+    /// The line of a place, from 1.
     fn of(&self, at: usize) -> usize {
-        1 + self.0.as_bytes()[..at]
-            .iter()
-            .filter(|byte| **byte == b'\n')
-            .count()
+        1 + self.0.partition_point(|end| *end < at)
     }
 }

@@ -184,6 +184,9 @@ pub(super) fn read(
     Ok((entry, remarks))
 }
 
+/// A key that is longer is nobody's slip, in bytes. What it takes to compare two words grows with both.
+const LONGEST_MISSPELT: usize = 200;
+
 /// What is said of a key that nothing is made of.
 fn nothing(key: &str) -> String {
     if KNOWN.contains(&key) {
@@ -191,6 +194,7 @@ fn nothing(key: &str) -> String {
     }
     let nearest = KNOWN
         .iter()
+        .filter(|_| key.len() <= LONGEST_MISSPELT)
         .map(|known| (strsim::damerau_levenshtein(key, known), *known))
         .min();
     match nearest {

@@ -140,14 +140,17 @@ pub fn read(project: &Path, config: Option<&Path>) -> Vec<ConfigPlace> {
 /// read for a moment, stops nothing that runs.
 pub fn keep(places: &mut [ConfigPlace], before: &[ConfigPlace]) {
     for place in places {
+        // At the start there is nothing that could be kept, and nothing has to be taken apart for it.
+        let good = before
+            .iter()
+            .find(|other| other.path == place.path && matches!(other.content, Content::Text(_)));
+        let Some(good) = good else {
+            continue;
+        };
         let Some(problem) = place.problem() else {
             continue;
         };
-        let good = before
-            .iter()
-            .find(|other| other.path == place.path && matches!(other.content, Content::Text(_)))
-            .filter(|other| other.problem().is_none());
-        if let Some(good) = good {
+        if good.problem().is_none() {
             place.content = good.content.clone();
             place.trouble = Some(format!("{problem}. What stood there before goes on"));
         }
