@@ -10,6 +10,7 @@ mod doctor;
 mod hold;
 mod jobs;
 mod limits;
+mod list;
 mod log;
 mod logs;
 mod pause;
@@ -29,6 +30,8 @@ mod worker;
 use std::process::ExitCode;
 
 use clap::{Parser, Subcommand};
+
+use list::commands;
 
 use crate::settings::Folders;
 
@@ -66,27 +69,8 @@ impl CommandLine {
     }
 }
 
-/// Makes of a list of commands, each a file and the type of its arguments there, the type of any of them. The type's
-/// doc is what the help says of the command, and its method `run` does it.
-macro_rules! commands {
-    ($($(#[$attribute:meta])* $file:ident::$command:ident,)+) => {
-        #[derive(Debug, Subcommand)]
-        enum Command {
-            $($(#[$attribute])* $command($file::$command),)+
-        }
-
-        impl Command {
-            fn run(self, folders: &Folders) -> ExitCode {
-                match self {
-                    $($(#[$attribute])* Self::$command(command) => command.run(folders),)+
-                }
-            }
-        }
-    };
-}
-
 // In the order of the help.
-commands! {
+commands! { Command, run(folders: &Folders) -> ExitCode:
     setup::Setup,
     serve::Serve,
     demo::Demo,

@@ -14,7 +14,7 @@ use clap::{Args, Subcommand};
 
 use scene::Scene;
 
-use super::{console, startup};
+use super::{console, list::commands, startup};
 use crate::{
     settings::Folders,
     setup::{
@@ -64,27 +64,8 @@ impl Choice {
     }
 }
 
-/// Makes of the list of parts, each a file and the type of its arguments there, the type of any of them. The type's doc
-/// is what the help says of the part, and its method `run` does it.
-macro_rules! parts {
-    ($($(#[$attribute:meta])* $file:ident::$part:ident,)+) => {
-        #[derive(Debug, Subcommand)]
-        enum Part {
-            $($(#[$attribute])* $part($file::$part),)+
-        }
-
-        impl Part {
-            fn run(self, scene: &mut Scene<'_, '_>) {
-                match self {
-                    $($(#[$attribute])* Self::$part(part) => part.run(scene),)+
-                }
-            }
-        }
-    };
-}
-
 // In the order of the help.
-parts! {
+commands! { Part, run(scene: &mut Scene<'_, '_>) -> ():
     client::Client,
     game::Game,
 }
