@@ -1,21 +1,14 @@
 //! What a person sees and does before `mcp-bridge simulate --show`, in a pseudo-terminal.
 
-use std::{process::ExitStatus, time::Duration};
+use std::process::ExitStatus;
 
-use pty_process::{Pty, Size};
 use rustix::{
     process::{Pid, Signal, kill_process},
-    termios::{Termios, tcgetattr},
+    termios::tcgetattr,
 };
-use tokio::{
-    io::{AsyncReadExt, AsyncWriteExt},
-    process::Child,
-    time::timeout,
-};
-use vt100::{Color, MouseProtocolMode, Parser, Screen};
+use vt100::{Color, MouseProtocolMode, Screen};
 
-/// How long anything may take. It only counts when something is broken.
-const PATIENCE: Duration = Duration::from_secs(20);
+use crate::common::{soon, terminal::Terminal};
 
 const CTRL_C: &str = "\x03";
 const CTRL_R: &str = "\x12";
@@ -25,120 +18,46 @@ const F1: &str = "\x1bOP";
 const F2: &str = "\x1bOQ";
 const F10: &str = "\x1b[21~";
 
-/// A terminal in which the view runs.
-struct Terminal {
-    pty: Pty,
-    parser: Parser,
-    child: Child,
-    /// Its settings before the view began.
-    before: Termios,
+/// The view of this many computers, in a terminal of this size, at the shell's prompt: the agent is ended.
+async fn shown(count: u64, size: (u16, u16)) -> Terminal {
+    let count = count.to_string();
+    // Nobody listens there: the agent says so, and goes on trying.
+    let command = pty_process::Command::new(env!("CARGO_BIN_EXE_mcp-bridge"))
+        .args(["simulate", "--show", "--url", "ws://127.0.0.1:9"])
+        .args(["--count", &count]);
+    let mut terminal = Terminal::running(command, size);
+    terminal.shows("Ctrl+T stops.").await;
+    terminal.write(CTRL_T).await;
+    terminal
+        .until("the prompt", |screen| screen.contents().contains("\n> "))
+        .await;
+    terminal
 }
 
-impl Terminal {
-    /// The view of this many computers, in a terminal of this size.
-    fn show(count: u64, (height, width): (u16, u16)) -> Self {
-        let (pty, pts) = pty_process::open().unwrap();
-        pty.resize(Size::new(height, width)).unwrap();
-        let before = tcgetattr(&pty).unwrap();
-        let count = count.to_string();
-        let child = pty_process::Command::new(env!("CARGO_BIN_EXE_mcp-bridge"))
-            // Nobody listens there: the agent says so, and goes on trying.
-            .args([
-                "simulate",
-                "--show",
-                "--url",
-                "ws://127.0.0.1:9",
-                "--count",
-                &count,
-            ])
-            .env("TERM", "xterm-256color")
-            .kill_on_drop(true)
-            .spawn(pts)
-            .unwrap();
-        Self {
-            pty,
-            parser: Parser::new(height, width, 0),
-            child,
-            before,
-        }
-    }
-
-    /// Ends the agent, and waits for the shell's prompt.
-    async fn await_prompt(mut self) -> Self {
-        self.shows("Ctrl+T stops.").await;
-        self.write(CTRL_T).await;
-        self.until("the prompt", |screen| screen.contents().contains("\n> "))
-            .await;
-        self
-    }
-
-    async fn write(&mut self, text: &str) {
-        self.pty.write_all(text.as_bytes()).await.unwrap();
-    }
-
-    /// Takes in what is drawn until the screen is as wanted.
-    async fn until(&mut self, what: &str, wanted: impl Fn(&Screen) -> bool) {
-        let drawn = async {
-            while !wanted(self.parser.screen()) {
-                assert!(self.take_in().await, "the view ended");
-            }
-        };
-        let drawn = timeout(PATIENCE, drawn).await;
-        assert!(
-            drawn.is_ok(),
-            "never {what}:\n{}",
-            self.parser.screen().contents()
-        );
-    }
-
-    /// Takes in what is drawn next; false once there is nobody left who could draw.
-    async fn take_in(&mut self) -> bool {
-        let mut bytes = [0; 4096];
-        match self.pty.read(&mut bytes).await {
-            Ok(length @ 1..) => {
-                self.parser.process(&bytes[..length]);
-                true
-            }
-            // Linux reports an error where other systems report the end.
-            Ok(0) | Err(_) => false,
-        }
-    }
-
-    async fn shows(&mut self, text: &str) {
-        self.until(text, |screen| screen.contents().contains(text))
-            .await;
-    }
-
-    fn resize(&mut self, height: u16, width: u16) {
-        self.parser.screen_mut().set_size(height, width);
-        self.pty.resize(Size::new(height, width)).unwrap();
-    }
-
-    /// Waits for the view's end, and checks that it left the terminal as it was.
-    async fn ended(mut self) -> ExitStatus {
-        let end = async {
-            while self.take_in().await {}
-            self.child.wait().await.unwrap()
-        };
-        let status = timeout(PATIENCE, end).await.expect("an end");
-        let screen = self.parser.screen();
-        assert!(!screen.alternate_screen(), "its picture is still there");
-        assert!(!screen.hide_cursor(), "the cursor is still hidden");
-        assert!(!screen.bracketed_paste(), "pastes still come in brackets");
-        assert_eq!(screen.mouse_protocol_mode(), MouseProtocolMode::None);
-        let (before, after) = (&self.before, tcgetattr(&self.pty).unwrap());
-        assert_eq!(
-            (before.local_modes, before.input_modes, before.output_modes),
-            (after.local_modes, after.input_modes, after.output_modes)
-        );
-        status
-    }
+/// Waits for the view's end, and checks that it left the terminal as it was.
+async fn ended(mut terminal: Terminal) -> ExitStatus {
+    let end = async {
+        while terminal.take_in().await {}
+        terminal.child.wait().await.unwrap()
+    };
+    let status = soon("the view ends", end).await;
+    let screen = terminal.screen();
+    assert!(!screen.alternate_screen(), "its picture is still there");
+    assert!(!screen.hide_cursor(), "the cursor is still hidden");
+    assert!(!screen.bracketed_paste(), "pastes still come in brackets");
+    assert_eq!(screen.mouse_protocol_mode(), MouseProtocolMode::None);
+    let (before, after) = (&terminal.before, tcgetattr(&terminal.pty).unwrap());
+    assert_eq!(
+        (before.local_modes, before.input_modes, before.output_modes),
+        (after.local_modes, after.input_modes, after.output_modes)
+    );
+    status
 }
 
 #[tokio::test]
 async fn a_person_sees_the_screen_in_its_colours_and_uses_the_computer() {
-    let mut terminal = Terminal::show(1, (24, 80)).await_prompt().await;
-    let of_craftos = terminal.parser.screen().cell(0, 0).unwrap();
+    let mut terminal = shown(1, (24, 80)).await;
+    let of_craftos = terminal.screen().cell(0, 0).unwrap();
     // The game's yellow on its black.
     assert_eq!(of_craftos.fgcolor(), Color::Rgb(0xde, 0xde, 0x6c));
     assert_eq!(of_craftos.bgcolor(), Color::Rgb(0x11, 0x11, 0x11));
@@ -163,20 +82,20 @@ async fn a_person_sees_the_screen_in_its_colours_and_uses_the_computer() {
         terminal.write(report).await;
         terminal.shows(event).await;
     }
-    assert!(!terminal.parser.screen().contents().contains("another"));
+    assert!(!terminal.screen().contents().contains("another"));
     terminal.write(F10).await;
-    assert!(terminal.ended().await.success());
+    assert!(ended(terminal).await.success());
 }
 
 #[tokio::test]
 async fn the_picture_fits_a_terminal_that_changes_its_size() {
-    let mut terminal = Terminal::show(2, (24, 80)).await_prompt().await;
+    let mut terminal = shown(2, (24, 80)).await;
     let last_row = |screen: &Screen| {
         let (height, width) = screen.size();
         let row = screen.rows(0, width).nth(usize::from(height) - 1).unwrap();
         row.trim_end().to_owned()
     };
-    let told = last_row(terminal.parser.screen());
+    let told = last_row(terminal.screen());
     assert!(
         told.contains("1 of 2") && told.ends_with("F10 quit"),
         "{told}"
@@ -194,12 +113,12 @@ async fn the_picture_fits_a_terminal_that_changes_its_size() {
     terminal.write(F2).await;
     terminal.shows("paused").await;
     terminal.write(F10).await;
-    assert!(terminal.ended().await.success());
+    assert!(ended(terminal).await.success());
 }
 
 #[tokio::test]
 async fn a_key_that_is_held_acts_once() {
-    let mut terminal = Terminal::show(1, (24, 80)).await_prompt().await;
+    let mut terminal = shown(1, (24, 80)).await;
     // Each of these ends something: first what runs, then the shell, and the computer with it.
     terminal.write("lua\r").await;
     terminal.shows("lua> ").await;
@@ -211,21 +130,21 @@ async fn a_key_that_is_held_acts_once() {
     terminal.write(CTRL_R).await;
     terminal.shows("CraftOS").await;
     terminal.write(F10).await;
-    assert!(terminal.ended().await.success());
+    assert!(ended(terminal).await.success());
 }
 
 #[tokio::test]
 async fn the_terminal_is_given_back_however_the_view_ends() {
-    let terminal = || async { Terminal::show(1, (24, 80)).await_prompt().await };
+    let terminal = || async { shown(1, (24, 80)).await };
     for key in [F10, CTRL_C, "\x11"] {
         let mut terminal = terminal().await;
         terminal.write(key).await;
-        assert!(terminal.ended().await.success(), "{key:?}");
+        assert!(ended(terminal).await.success(), "{key:?}");
     }
     for signal in [Signal::TERM, Signal::INT, Signal::HUP] {
         let terminal = terminal().await;
         let process = i32::try_from(terminal.child.id().unwrap()).unwrap();
         kill_process(Pid::from_raw(process).unwrap(), signal).unwrap();
-        assert!(terminal.ended().await.success(), "{signal:?}");
+        assert!(ended(terminal).await.success(), "{signal:?}");
     }
 }

@@ -12,6 +12,8 @@ pub mod registries;
 pub mod screen;
 pub mod served;
 pub mod servers;
+#[cfg(unix)]
+pub mod terminal;
 pub mod tools;
 
 use std::{env, ffi::OsString, fmt::Display, future::Future, net::SocketAddr, time::Duration};

@@ -1,5 +1,7 @@
 //! What computers without a token can make the bridge hold.
 
+use std::net::SocketAddr;
+
 use base64::{Engine, engine::general_purpose::STANDARD as BASE64};
 use futures_util::future::join_all;
 use serde_json::json;
@@ -126,10 +128,7 @@ async fn messages_that_never_get_whole() {
             let _ = write_raw(&mut computer, &begun).await;
             links.push(computer);
         }
-        // Those that send short ones go on.
-        let mut computer = Computer::link_v2(port, 1_000_000).await;
-        computer.send(&json!({"type": "ping", "n": 1})).await;
-        computer.frame_of_type("pong").await;
+        those_that_send_short_messages_go_on(port).await;
         links
     })
     .await;
@@ -145,10 +144,7 @@ async fn links_that_once_sent_a_long_message() {
             link.send(&long).await;
             links.push(link);
         }
-        // Those that send short ones go on.
-        let mut computer = Computer::link_v2(port, 1_000_000).await;
-        computer.send(&json!({"type": "ping", "n": 1})).await;
-        computer.frame_of_type("pong").await;
+        those_that_send_short_messages_go_on(port).await;
         links
     })
     .await;
@@ -167,6 +163,12 @@ async fn strangers_who_come_as_other_bridges() {
         join_all(strangers).await
     })
     .await;
+}
+
+async fn those_that_send_short_messages_go_on(port: SocketAddr) {
+    let mut computer = Computer::link_v2(port, 1_000_000).await;
+    computer.send(&json!({"type": "ping", "n": 1})).await;
+    computer.frame_of_type("pong").await;
 }
 
 /// The beginning of a text message of so many bytes, masked as a client's have to be (RFC 6455, section 5.2).

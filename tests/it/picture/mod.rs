@@ -5,12 +5,10 @@ mod svg;
 
 use std::{env, fs, path::Path};
 
-use pty_process::{Command, Size};
 use serde_json::{Value, json};
-use tokio::io::AsyncReadExt;
-use vt100::Parser;
+use vt100::Screen;
 
-use crate::common::{bridge::Bridge, soon};
+use crate::common::{bridge::Bridge, terminal::Terminal};
 use svg::{Line, Window};
 
 /// The environment variable that makes the committed picture anew.
@@ -34,20 +32,13 @@ for i, ore in ipairs(ores) do
 end
 return #ores .. " bars on the screen of " .. os.getComputerLabel()"#;
 
-/// What is drawn in a terminal, until all of these words are to be seen there.
-async fn drawn(parser: &mut Parser, pty: &mut pty_process::Pty, words: &[&str]) {
-    let seen = async {
-        let mut bytes = [0; 4096];
-        loop {
-            let contents = parser.screen().contents();
-            if words.iter().all(|word| contents.contains(word)) {
-                return;
-            }
-            let length = pty.read(&mut bytes).await.expect("the view goes on");
-            parser.process(&bytes[..length]);
-        }
+/// Waits until all of these words are drawn.
+async fn drawn(view: &mut Terminal, words: &[&str]) {
+    let seen = |screen: &Screen| {
+        let contents = screen.contents();
+        words.iter().all(|word| contents.contains(word))
     };
-    soon("the picture is on the screen", seen).await;
+    view.until("the picture is on the screen", seen).await;
 }
 
 /// One call, in the lines that the picture has for it.
@@ -70,18 +61,12 @@ async fn call(bridge: &mut Bridge, tool: &str, arguments: Value, lines: &mut Vec
 async fn the_picture_of_the_readme_is_of_a_real_run() {
     let mut bridge = Bridge::initialized().await;
     let port = bridge.link_port().await;
-    let (mut pty, terminal) = pty_process::open().unwrap();
-    pty.resize(Size::new(TERMINAL.0, TERMINAL.1)).unwrap();
     let url = format!("ws://{port}");
-    let _view = Command::new(env!("CARGO_BIN_EXE_mcp-bridge"))
+    let command = pty_process::Command::new(env!("CARGO_BIN_EXE_mcp-bridge"))
         .args(["simulate", "--show", "--kind", "turtle", "--first-id", "12"])
-        .args(["--label", "base-turtle", "--url", &url])
-        .env("TERM", "xterm-256color")
-        .kill_on_drop(true)
-        .spawn(terminal)
-        .unwrap();
-    let mut parser = Parser::new(TERMINAL.0, TERMINAL.1, 0);
-    drawn(&mut parser, &mut pty, &["waiting for requests"]).await;
+        .args(["--label", "base-turtle", "--url", &url]);
+    let mut view = Terminal::running(command, TERMINAL);
+    drawn(&mut view, &["waiting for requests"]).await;
     bridge.linked(12).await;
 
     let mut lines = Vec::new();
@@ -89,14 +74,14 @@ async fn the_picture_of_the_readme_is_of_a_real_run() {
     let arguments = json!({ "computerId": 12, "where": "screen", "code": CODE });
     call(&mut bridge, "exec-lua", arguments, &mut lines).await;
     lines.pop();
-    drawn(&mut parser, &mut pty, &["diamond", " 6"]).await;
+    drawn(&mut view, &["diamond", " 6"]).await;
     bridge.leave().await;
 
     let picture = svg::picture(&[
         Window::of_lines("What an assistant calls, and what it gets", &lines),
         Window::of_screen(
             "The screen of turtle 12 (mcp-bridge simulate --show)",
-            parser.screen(),
+            view.screen(),
         ),
     ]);
     let file = Path::new(env!("CARGO_MANIFEST_DIR")).join("examples/picture.svg");
