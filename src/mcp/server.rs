@@ -430,8 +430,15 @@ impl ServerHandler for Server {
         let name = &request.name;
         let mut view = catalogue.now();
         if matches!(view.find(name), Found::Nothing) {
-            // It may be among those that are still being read.
-            view = catalogue.ready().await;
+            // It may be among those that are still being read, or of a server that is still being started.
+            let awaited = tokio::select! {
+                awaited = catalogue.awaiting(name) => awaited,
+                () = context.ct.cancelled() => return Err(ErrorData::new(CANCELLED, "cancelled", None)),
+            };
+            view = match awaited {
+                Ok(view) => view,
+                Err(why) => return Ok(tools::failure(why).into()),
+            };
         }
         let arguments = request.arguments.unwrap_or_default();
         let short = self.in_short(&view, name, &arguments);

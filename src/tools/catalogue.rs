@@ -5,7 +5,7 @@
 
 use std::{sync::Arc, time::Duration};
 
-use futures_util::{FutureExt, future::BoxFuture};
+use futures_util::{FutureExt, TryFutureExt, future::BoxFuture};
 use tokio::{
     sync::watch,
     time::{sleep, timeout},
@@ -26,6 +26,9 @@ const BURST: Duration = Duration::from_millis(60);
 
 /// How long it may take to say what there is where that is to be said at once.
 const AT_ONCE: Duration = Duration::from_millis(200);
+
+/// How long a tool that a source has found may take to come into the catalogue.
+const ON_ITS_WAY: Duration = Duration::from_secs(2);
 
 /// The tools, prompts and resources of this bridge, whichever source they come from.
 pub struct Catalogue {
@@ -171,9 +174,35 @@ impl ClientCatalogue<'_> {
     }
 }
 
+impl ClientCatalogue<'_> {
+    /// What there is, once whatever may yet bring a tool of this name was asked for it.
+    ///
+    /// # Errors
+    /// Why it is unknown whether there is such a tool, in a sentence.
+    pub async fn awaiting(&self, tool: &str) -> Result<View, String> {
+        let is_there = |view: &View| !matches!(view.find(tool), Found::Nothing);
+        let view = self.ready().await;
+        if is_there(&view) {
+            return Ok(view);
+        }
+        let mut follow = self.catalogue.snapshot.subscribe();
+        for Followed { source, .. } in &self.catalogue.sources {
+            if source.brings(self.client, tool).await? {
+                let renewed = follow.wait_for(|now| is_there(&now.for_client(self.client)));
+                let _ = timeout(ON_ITS_WAY, renewed).await;
+            }
+        }
+        Ok(self.now())
+    }
+}
+
 impl Others for ClientCatalogue<'_> {
     fn wait(&self) -> BoxFuture<'_, ()> {
         self.ready().map(|_| ()).boxed()
+    }
+
+    fn wait_for<'a>(&'a self, tool: &'a str) -> BoxFuture<'a, Result<(), String>> {
+        self.awaiting(tool).map_ok(|_| ()).boxed()
     }
 
     fn find(&self, name: &str) -> Found {

@@ -1,7 +1,8 @@
 //! Where tools, prompts and resources come from: a source says what it offers now, and tells of a change of that.
 
-use std::{sync::Arc, time::Duration};
+use std::{future::ready, sync::Arc, time::Duration};
 
+use futures_util::{FutureExt, future::BoxFuture};
 use tokio::sync::watch;
 
 use super::{client::Client, prompt::Prompt, resource::Resource, tool::Tool};
@@ -22,6 +23,15 @@ pub trait Source: Send + Sync {
     /// may yet write.
     fn may_bring_more(&self) -> bool {
         false
+    }
+
+    /// Whether a tool of this name, which it does not offer yet, comes of it once it has looked closer, for this client.
+    /// Waits for that. Such a tool is then in its offer, or is on its way there.
+    ///
+    /// # Errors
+    /// Why that can't be told now, in a sentence for whoever called the tool.
+    fn brings<'a>(&'a self, _: Client, _: &'a str) -> BoxFuture<'a, Result<bool, String>> {
+        ready(Ok(false)).boxed()
     }
 
     /// How long a client's question waits for its first look. One that takes longer is told of by a change of the list.

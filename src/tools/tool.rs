@@ -123,6 +123,12 @@ pub trait Others: Send + Sync {
     /// Waits until every source has looked for the first time, or has taken too long to.
     fn wait(&self) -> BoxFuture<'_, ()>;
 
+    /// Waits for whatever may yet bring a tool of this name.
+    ///
+    /// # Errors
+    /// Why it is unknown whether there is such a tool, in a sentence.
+    fn wait_for<'a>(&'a self, tool: &'a str) -> BoxFuture<'a, Result<(), String>>;
+
     /// The tool of this name.
     fn find(&self, name: &str) -> Found;
 

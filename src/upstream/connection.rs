@@ -38,9 +38,7 @@ use super::{
     tail::Tail,
     tap::{Route, Tap},
 };
-
-/// How a call goes on, as the server tells it.
-pub type Progress = ProgressNotificationParam;
+use crate::tools::Step;
 
 /// How many of a call's progress notifications may wait to be passed on; more are dropped.
 pub const PROGRESS_QUEUE: usize = 64;
@@ -311,7 +309,7 @@ impl Connection {
     pub async fn ask(
         &self,
         mut request: ClientRequest,
-        progress: Option<&mpsc::Sender<Progress>>,
+        progress: Option<&mpsc::Sender<Step>>,
         patience: Duration,
     ) -> Result<ServerResult, AskError> {
         let (route, mut news) = mpsc::channel(PROGRESS_QUEUE);
@@ -334,7 +332,7 @@ impl Connection {
                 Some(news) = news.recv() => {
                     until = (Instant::now() + patience).min(end);
                     if let Some(progress) = progress {
-                        let _ = progress.try_send(news);
+                        let _ = progress.try_send(step(news));
                     }
                 }
                 answer = &mut answer => break answer.map_err(told),
@@ -356,9 +354,18 @@ impl Connection {
         }
         // What came before the answer goes on before it.
         while let (Ok(news), Some(progress)) = (news.try_recv(), progress) {
-            let _ = progress.try_send(news);
+            let _ = progress.try_send(step(news));
         }
         result
+    }
+}
+
+/// How a call goes on, as the server tells it.
+fn step(progress: ProgressNotificationParam) -> Step {
+    Step {
+        message: progress.message.unwrap_or_default(),
+        done: Some(progress.progress),
+        total: progress.total,
     }
 }
 

@@ -10,17 +10,19 @@ use std::{
         Arc, Mutex, MutexGuard, PoisonError,
         atomic::{AtomicBool, Ordering},
     },
+    thread,
     time::{Duration, SystemTime},
 };
 
 use tokio::{
     sync::{Notify, Semaphore, watch},
-    time::{Instant, sleep, sleep_until},
+    time::{Instant, sleep, sleep_until, timeout},
 };
 use tokio_util::{sync::CancellationToken, task::TaskTracker};
 
 use super::{
     listing::{Listing, View},
+    names,
     requests::{Inbox, Request},
     server::{Phase, Server, ServerFolders, keeper::keep},
     settings::Settings,
@@ -34,8 +36,11 @@ use crate::tools::Client;
 /// processes to look at a server.
 const PROBE_TIME: Duration = Duration::from_millis(500);
 
-/// How many servers are started at once to see what they offer.
-const STARTS_AT_ONCE: usize = 2;
+/// How many servers are started at once to see what they offer: at least, and at most.
+const STARTS_AT_ONCE: (usize, usize) = (4, 16);
+
+/// How long a start counts among those. One that takes longer waits for something, and costs this machine little.
+const TURN: Duration = Duration::from_secs(2);
 
 /// How often the state folder is looked at for requests, and the configuration for changes.
 const LOOK: Duration = Duration::from_secs(1);
@@ -49,6 +54,8 @@ pub struct Manager {
     /// What is configured, and the servers that come of it.
     servers: Mutex<Servers>,
     listing: watch::Sender<Arc<Listing>>,
+    /// Held while the listing is put together.
+    rebuilding: Mutex<()>,
     ready: watch::Sender<bool>,
     /// The kinds of clients that were served.
     clients: Mutex<BTreeSet<Client>>,
@@ -91,6 +98,7 @@ impl Manager {
             settings,
             servers: Mutex::default(),
             listing: watch::Sender::default(),
+            rebuilding: Mutex::default(),
             ready: watch::Sender::new(false),
             clients: Mutex::default(),
             begun: AtomicBool::new(false),
@@ -151,6 +159,24 @@ impl Manager {
     /// The listing, to be followed.
     pub fn watch(&self) -> watch::Receiver<Arc<Listing>> {
         self.listing.subscribe()
+    }
+
+    /// The listing as it is by what the servers say now.
+    pub fn renewed(&self) -> Arc<Listing> {
+        self.rebuild();
+        self.listing()
+    }
+
+    /// The server that a tool of this public name may be of, though nobody knows yet what it offers.
+    pub fn that_may_have(&self, client: Client, tool: &str) -> Option<Arc<Server>> {
+        let may_have = |server: &&Arc<Server>| {
+            let state = server.state();
+            names::may_be_of(&server.id, tool)
+                && state.offers.is_none()
+                && state.phase.may_run()
+                && client.may_see(server.entry.origin.owner())
+        };
+        self.lock().all.iter().find(may_have).cloned()
     }
 
     /// The server with this id.
@@ -323,7 +349,9 @@ impl Manager {
 
     /// Starts servers of which is not known what they offer, some at a time, once a client stays.
     async fn list_the_unknown(self: Arc<Self>) {
-        let at_once = Arc::new(Semaphore::new(STARTS_AT_ONCE));
+        let (least, most) = STARTS_AT_ONCE;
+        let at_once = thread::available_parallelism().map_or(least, |cores| cores.get());
+        let at_once = Arc::new(Semaphore::new(at_once.clamp(least, most)));
         sleep(PROBE_TIME).await;
         loop {
             let clients = self
@@ -336,12 +364,8 @@ impl Manager {
                 .all
                 .iter()
                 .filter(|server| {
-                    let state = server.state();
-                    state.phase == Phase::Stopped
-                        && state.offers.is_none()
-                        && clients
-                            .iter()
-                            .any(|client| client.may_see(server.entry.origin.owner()))
+                    let owner = server.entry.origin.owner();
+                    clients.iter().any(|client| client.may_see(owner)) && server.wait_to_start()
                 })
                 .cloned()
                 .collect();
@@ -349,8 +373,9 @@ impl Manager {
                 let at_once = at_once.clone();
                 self.tasks
                     .spawn(self.leaving.clone().run_until_cancelled_owned(async move {
-                        if let Ok(_start) = at_once.acquire().await {
-                            server.start().await;
+                        if let Ok(_turn) = at_once.acquire().await {
+                            // It goes on without; how it ends is in its state.
+                            let _ = timeout(TURN, server.start()).await;
                         }
                     }));
             }
@@ -360,6 +385,11 @@ impl Manager {
 
     /// Puts together anew what the servers offer.
     fn rebuild(&self) {
+        // One after the other, so that none of what was is published after what is.
+        let _order = self
+            .rebuilding
+            .lock()
+            .unwrap_or_else(PoisonError::into_inner);
         let listing = Listing::of(&self.views());
         self.listing.send_if_modified(|now| {
             let changed = **now != listing;

@@ -43,11 +43,11 @@ use tokio::{
     time::timeout,
 };
 
-use crate::tools::{Client, failure};
-use connection::Progress;
+use crate::tools::{Client, Step, failure};
 use listing::Listing;
 use manager::Manager;
 use status::Report;
+use trouble::NotReached;
 
 pub use config::{entry, itself, sources};
 pub use settings::Settings;
@@ -97,13 +97,24 @@ impl Upstream {
         self.0.watch()
     }
 
+    /// Whether a tool of this public name comes of a server of which is not known yet what it offers, to be seen by this
+    /// client. Such a server is started, and waited for.
+    async fn bring(&self, client: Client, tool: &str) -> Result<bool, NotReached> {
+        self.read().await;
+        let Some(server) = self.0.that_may_have(client, tool) else {
+            return Ok(false);
+        };
+        server.start().await?;
+        Ok(self.0.renewed().tools.contains_key(tool))
+    }
+
     /// Calls a tool by its public name; none if no server has it. How it goes is told to `progress`. Dropping the future
     /// cancels the call at the server.
     async fn call(
         &self,
         name: &str,
         arguments: Option<JsonObject>,
-        progress: Option<&mpsc::Sender<Progress>>,
+        progress: Option<&mpsc::Sender<Step>>,
     ) -> Option<CallToolResult> {
         let listing = self.0.listing();
         let listed = listing.tools.get(name)?;

@@ -54,6 +54,12 @@ pub fn hashed(server_id: &str, name: &str) -> String {
     format!("{server_id}{SEPARATOR}{tail}_{}", short_hash(name))
 }
 
+/// Whether a public name can be that of a tool or prompt of this server.
+pub fn may_be_of(server_id: &str, public: &str) -> bool {
+    let rest = public.strip_prefix(server_id);
+    rest.is_some_and(|rest| rest.starts_with(SEPARATOR))
+}
+
 /// What stands before the URIs of a server's resources: a valid scheme together with the URI's own, as in
 /// `docs+file:///a`.
 pub fn scheme(server_id: &str) -> String {

@@ -2,7 +2,7 @@
 
 use std::{sync::Arc, time::Duration};
 
-use futures_util::{FutureExt, future::BoxFuture};
+use futures_util::{FutureExt, TryFutureExt, future::BoxFuture};
 use rmcp::{
     ErrorData,
     model::{
@@ -14,13 +14,13 @@ use tokio::sync::{mpsc, watch};
 
 use super::{
     Upstream,
-    connection::{PROGRESS_QUEUE, Progress},
+    connection::PROGRESS_QUEUE,
     listing::Listing,
     names,
     status_tool::{SET, StatusTool},
 };
 use crate::tools::{
-    Client, Context, Offer, Source, Step, Tool, failure,
+    Client, Context, Offer, Source, Tool, failure,
     manifest::Shown,
     prompt::{self, Prompt},
     resource::{self, Resource},
@@ -63,6 +63,12 @@ impl Source for Upstream {
 
     fn patience(&self) -> Duration {
         TO_READ
+    }
+
+    fn brings<'a>(&'a self, client: Client, tool: &'a str) -> BoxFuture<'a, Result<bool, String>> {
+        self.bring(client, tool)
+            .map_err(|why| why.to_string())
+            .boxed()
     }
 }
 
@@ -170,13 +176,13 @@ impl Tool for ServerTool {
             let result = loop {
                 tokio::select! {
                     biased;
-                    Some(progress) = news.recv() => context.listener.tell(step(progress)).await,
+                    Some(step) = news.recv() => context.listener.tell(step).await,
                     result = &mut call => break result,
                 }
             };
             // What came before the answer is told before it.
-            while let Ok(progress) = news.try_recv() {
-                context.listener.tell(step(progress)).await;
+            while let Ok(step) = news.try_recv() {
+                context.listener.tell(step).await;
             }
             result.unwrap_or_else(|| {
                 failure(format!(
@@ -185,14 +191,6 @@ impl Tool for ServerTool {
             })
         }
         .boxed()
-    }
-}
-
-fn step(progress: Progress) -> Step {
-    Step {
-        message: progress.message.unwrap_or_default(),
-        done: Some(progress.progress),
-        total: progress.total,
     }
 }
 

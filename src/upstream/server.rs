@@ -23,7 +23,7 @@ use tokio::{
 use tokio_util::sync::CancellationToken;
 
 use super::{
-    connection::{AskError, Connection, Progress},
+    connection::{AskError, Connection},
     entry::Entry,
     names,
     offers::{Offers, Remembered},
@@ -31,6 +31,7 @@ use super::{
     trouble::{LONGEST_QUEUE, LastWords, NotReached, Trouble},
     trust,
 };
+use crate::tools::Step;
 
 /// How many calls a server that takes several gets at once.
 const PARALLEL_CALLS: usize = 32;
@@ -49,6 +50,8 @@ const LAST_WORDS: usize = 10;
 pub enum Phase {
     /// It does not run, and is started when it is needed.
     Stopped,
+    /// It is to be started as soon as others that are being started leave it room, or when it is needed.
+    Waiting,
     /// It was started, and is asked what it offers.
     Starting,
     /// It runs and answers.
@@ -64,6 +67,7 @@ impl Phase {
     pub fn name(self) -> &'static str {
         match self {
             Self::Stopped => "stopped",
+            Self::Waiting => "waiting",
             Self::Starting => "starting",
             Self::Connected => "connected",
             Self::Failed => "failed",
@@ -207,14 +211,35 @@ impl Server {
         let state = self.state.borrow();
         match state.phase {
             Phase::Disabled => false,
-            Phase::Stopped | Phase::Connected => true,
+            Phase::Stopped | Phase::Waiting | Phase::Connected => true,
             Phase::Starting | Phase::Failed => state.failures < FAILURES_TO_HIDE,
         }
     }
 
-    /// Starts it if it does not run, and waits until it does or that failed.
-    pub async fn start(&self) {
-        let _ = self.reach(Instant::now() + self.entry.start_timeout).await;
+    /// Starts it if it does not run, and waits until it does.
+    ///
+    /// # Errors
+    /// It can't be used.
+    pub async fn start(&self) -> Result<(), NotReached> {
+        // A start that fails at its deadline says more than that it still goes on.
+        let until = Instant::now() + self.entry.start_timeout + PATIENCE;
+        self.reach(until, None).await.map(|_| ())
+    }
+
+    /// Says that it is to be started, if it stands still and nobody knows what it offers. Returns whether that is so.
+    pub fn wait_to_start(&self) -> bool {
+        let waits = self.state.send_if_modified(|state| {
+            let waits = state.phase == Phase::Stopped && state.offers.is_none();
+            if waits {
+                state.phase = Phase::Waiting;
+                state.since = SystemTime::now();
+            }
+            waits
+        });
+        if waits {
+            self.news.notify_one();
+        }
+        waits
     }
 
     /// Asks it to be stopped and started anew.
@@ -254,7 +279,7 @@ impl Server {
     pub async fn ask(
         &self,
         request: ClientRequest,
-        progress: Option<&mpsc::Sender<Progress>>,
+        progress: Option<&mpsc::Sender<Step>>,
     ) -> Result<ServerResult, Trouble> {
         let server = || self.entry.name.clone();
         let time = self.entry.call_timeout;
@@ -262,13 +287,29 @@ impl Server {
         let Some(_call) = Call::begin(self) else {
             return Err(Trouble::FullQueue { server: server() });
         };
-        let Ok(Ok(_slot)) = timeout_at(until, self.slots.acquire()).await else {
-            return Err(Trouble::Busy {
-                server: server(),
-                time,
-            });
+        let _slot = match self.slots.try_acquire() {
+            Ok(slot) => slot,
+            Err(_) => {
+                say(progress, || match self.entry.parallel {
+                    true => format!(
+                        "waits: the server `{}` has {PARALLEL_CALLS} calls to answer",
+                        server()
+                    ),
+                    false => format!(
+                        "waits for another call of the server `{}`, which takes one at a time",
+                        server()
+                    ),
+                });
+                let Ok(Ok(slot)) = timeout_at(until, self.slots.acquire()).await else {
+                    return Err(Trouble::Busy {
+                        server: server(),
+                        time,
+                    });
+                };
+                slot
+            }
         };
-        let connection = self.reach(until).await?;
+        let connection = self.reach(until, progress).await?;
         // It may have been started only now, and turn out to be another than it was.
         if let ClientRequest::CallToolRequest(call) = &request
             && self
@@ -311,9 +352,14 @@ impl Server {
         }
     }
 
-    /// The open connection; opens it first if need be.
-    async fn reach(&self, until: Instant) -> Result<Arc<Connection>, NotReached> {
+    /// The open connection; opens it first if need be, which is told to `progress`.
+    async fn reach(
+        &self,
+        until: Instant,
+        progress: Option<&mpsc::Sender<Step>>,
+    ) -> Result<Arc<Connection>, NotReached> {
         let server = || self.entry.name.clone();
+        let mut is_told = false;
         let mut watched = self.state.subscribe();
         let mut starts_before = None;
         loop {
@@ -338,13 +384,24 @@ impl Server {
                         return Err(self.why_not(&state));
                     }
                 }
-                Phase::Stopped => self.order(Order::Start),
-                Phase::Starting => {}
+                Phase::Stopped | Phase::Waiting => self.order(Order::Start),
+                Phase::Starting if is_told => {}
+                Phase::Starting => {
+                    say(progress, || {
+                        format!("waits until the server `{}` has started", server())
+                    });
+                    is_told = true;
+                }
             }
-            match timeout_at(until, watched.changed()).await {
-                Ok(Ok(())) => {}
-                Ok(Err(_)) => return Err(NotReached::TakenAway { server: server() }),
-                Err(_) => return Err(NotReached::StillStarting { server: server() }),
+            tokio::select! {
+                changed = timeout_at(until, watched.changed()) => {
+                    if changed.is_err() {
+                        return Err(NotReached::StillStarting { server: server() });
+                    }
+                }
+                () = self.leaving.cancelled() => {
+                    return Err(NotReached::TakenAway { server: server() });
+                }
             }
         }
     }
@@ -397,6 +454,17 @@ impl Server {
             .lock()
             .unwrap_or_else(PoisonError::into_inner);
         Some(last_used + self.entry.idle_timeout)
+    }
+}
+
+/// Tells whoever follows a call what it waits for.
+fn say(progress: Option<&mpsc::Sender<Step>>, message: impl FnOnce() -> String) {
+    if let Some(progress) = progress {
+        let _ = progress.try_send(Step {
+            message: message(),
+            done: None,
+            total: None,
+        });
     }
 }
 

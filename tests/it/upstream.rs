@@ -426,6 +426,35 @@ async fn calls_run_one_at_a_time_unless_the_entry_says_otherwise() {
 }
 
 #[tokio::test]
+async fn a_call_that_waits_for_another_says_so() {
+    let place = Place::with_servers(json!({ "test": server("good") }));
+    let mut bridge = place.session().await;
+    listed(&mut bridge, "test__wait").await;
+    let mark = |name: &str| place.path(name);
+    let arguments = |name: &str| json!({"begun": mark(name), "go": mark("go")});
+    let first = bridge.start_call("test__wait", arguments("first")).await;
+    file(&mark("first")).await;
+    let params = json!({
+        "name": "test__wait", "arguments": arguments("second"), "_meta": {"progressToken": "second"}
+    });
+    let second = bridge.ask("tools/call", params).await;
+    let told = bridge
+        .message("progress", |message| {
+            message["method"] == "notifications/progress"
+        })
+        .await;
+    assert_eq!(
+        told["params"]["message"],
+        "waits for another call of the server `test`, which takes one at a time"
+    );
+    fs::write(mark("go"), "").unwrap();
+    for id in [first, second] {
+        assert_eq!(bridge.answer(id).await.text, "went");
+    }
+    bridge.leave().await;
+}
+
+#[tokio::test]
 async fn a_call_that_takes_too_long_is_answered_at_its_deadline_and_cancelled() {
     let place = Place::new();
     let hasty = with(

@@ -7,7 +7,7 @@ use crate::common::{
     bridge::Bridge,
     servers::{Place, list, listed, server, status, upstream_tools, with},
 };
-use serde_json::{Value, json};
+use serde_json::{Map, Value, json};
 
 /// A bad server, and a good one beside it, which must notice nothing.
 async fn beside_a_good_one(bad: Value) -> (Place, Bridge) {
@@ -178,4 +178,82 @@ async fn a_server_that_prints_rubbish_works_all_the_same_and_it_is_told() {
         "{state}"
     );
     good_still_works(bridge).await;
+}
+
+/// So many servers that never answer, each with a minute to start, and a good one that comes after all of them.
+fn behind_mute_ones(count: usize) -> Place {
+    let mute = (0..count).map(|number| (format!("mute{number}"), server("mute")));
+    let mut servers: Map<_, _> = mute.collect();
+    servers.insert("zgood".to_owned(), server("good"));
+    Place::with_servers(Value::Object(servers))
+}
+
+#[tokio::test]
+async fn servers_that_never_answer_hold_up_no_other() {
+    let place = behind_mute_ones(18);
+    let mut bridge = place.session().await;
+    // There are more than start at once.
+    let state = status(&mut bridge, |state| state.contains(": starting")).await;
+    assert!(state.contains(": waiting"), "{state}");
+    listed(&mut bridge, "zgood__echo").await;
+    let state = bridge.call("upstream-status", json!({})).await.text;
+    assert!(!state.contains(": failed"), "{state}");
+    assert!(state.contains("zgood: connected"), "{state}");
+    bridge.leave().await;
+}
+
+#[tokio::test]
+async fn a_tool_of_a_server_that_nobody_has_listed_is_waited_for() {
+    let place = behind_mute_ones(6);
+    let mut bridge = place.session().await;
+    let here = bridge.call("zgood__echo", json!({"text": "here"})).await;
+    assert_eq!(here.text, "here");
+    let place = behind_mute_ones(6);
+    let mut other = place.session().await;
+    let arguments = json!({"name": "zgood__echo", "arguments": {"text": "there"}});
+    assert_eq!(other.call("call-tool", arguments).await.text, "there");
+
+    // What the server turns out not to have is unknown.
+    let params = json!({"name": "zgood__nothing", "arguments": {}});
+    let error = &bridge.request("tools/call", params).await["error"];
+    assert_eq!(error["message"], "Unknown tool: zgood__nothing");
+    bridge.leave().await;
+    other.leave().await;
+}
+
+#[tokio::test]
+async fn a_tool_of_a_server_that_does_not_come_up_is_answered_with_the_reason() {
+    let late = with(server("mute"), json!({"startTimeoutMs": 500}));
+    let place = Place::with_servers(json!({ "late": late, "dead": server("dies") }));
+    let mut bridge = place.session().await;
+    for (tool, words) in [
+        (
+            "late__any",
+            "The server `late` did not answer `initialize` or list its tools within 0.5 s",
+        ),
+        (
+            "dead__any",
+            "The server `dead` ended before it answered `initialize` (exit code 7)",
+        ),
+    ] {
+        let answer = bridge.call(tool, json!({})).await;
+        assert!(
+            answer.is_error && answer.text.contains(words),
+            "{}",
+            answer.text
+        );
+    }
+    bridge.leave().await;
+}
+
+#[tokio::test]
+async fn a_call_to_a_server_that_is_taken_away_is_answered_at_once() {
+    let place = behind_mute_ones(1);
+    let mut bridge = place.session().await;
+    let call = bridge.start_call("mute0__any", json!({})).await;
+    status(&mut bridge, |state| state.contains("mute0: starting")).await;
+    place.write("config/mcp.json", &json!({ "mcpServers": {} }));
+    let answer = bridge.answer(call).await;
+    assert_eq!(answer.text, "The server `mute0` was taken away.");
+    bridge.leave().await;
 }

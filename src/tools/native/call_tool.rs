@@ -26,6 +26,9 @@ pub enum CallToolError {
     Itself,
     #[error("{}.", .refusal.of(.name))]
     Refused { name: String, refusal: Refusal },
+    /// Whether there is such a tool is not known: why.
+    #[error("{0}")]
+    NotKnown(String),
     #[error("There is no tool `{}`{meant} find-tools shows those that are not in your list.", one_line(.name))]
     Unknown {
         name: String,
@@ -49,7 +52,8 @@ impl Native for CallTool {
         if name == CALL_TOOL {
             return Err(CallToolError::Itself);
         }
-        context.others.wait().await;
+        let awaited = context.others.wait_for(&name).await;
+        awaited.map_err(CallToolError::NotKnown)?;
         match context.others.find(&name) {
             Found::Tool(tool) => Ok(tool.call(context, arguments.unwrap_or_default()).await),
             Found::Refused(refusal) => {
