@@ -35,8 +35,6 @@ const LONGEST_EXAMPLE: usize = 200;
 /// How the log's lines are written.
 pub struct Lines {
     format: Format<Full>,
-    /// Targets whose lines have a bound of their own.
-    bounded: &'static [&'static str],
     kinds: Mutex<Kinds>,
 }
 
@@ -53,11 +51,10 @@ struct Kind {
 }
 
 impl Lines {
-    /// Lines of `bounded` targets are written, however many they are.
-    pub fn new(bounded: &'static [&'static str]) -> Self {
+    /// None of any kind were written yet.
+    pub fn new() -> Self {
         Self {
             format: format::format(),
-            bounded,
             kinds: Mutex::default(),
         }
     }
@@ -77,7 +74,7 @@ where
         let metadata = event.metadata();
         let (level, kind) = (*metadata.level(), metadata.callsite());
         let mut line = String::new();
-        if level > Level::INFO || self.bounded.contains(&metadata.target()) {
+        if level > Level::INFO {
             self.format
                 .format_event(context, Writer::new(&mut line), event)?;
             return writer.write_str(&bounded(&line, LONGEST_ASKED_FOR));
@@ -223,7 +220,7 @@ mod tests {
         let lines = tracing_subscriber::fmt::layer()
             .with_ansi(false)
             .with_writer(log.clone())
-            .event_format(Lines::new(&["theirs"]));
+            .event_format(Lines::new());
         tracing::subscriber::with_default(tracing_subscriber::registry().with(lines), events);
         String::from_utf8(log.0.lock().unwrap().clone()).unwrap()
     }
@@ -275,12 +272,11 @@ mod tests {
         let log = logged(|| {
             tracing::warn!("a\n2026-01-01T00:00:00Z ERROR forged {}", "é".repeat(3_000));
             for _ in 0..300 {
-                tracing::info!(target: "theirs", "x");
                 tracing::debug!("asked for");
             }
         });
         let lines: Vec<_> = log.lines().collect();
-        assert_eq!(lines.len(), 601);
+        assert_eq!(lines.len(), 301);
         assert!(
             lines[0].contains("a\\n2026-01-01T00:00:00Z ERROR forged é"),
             "{}",

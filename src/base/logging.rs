@@ -55,17 +55,12 @@ pub fn folder(state: &Path) -> PathBuf {
 
 /// Starts logging to a file for the whole process, panics included.
 ///
-/// Several bridges share a file: each line is one append. Of each kind of line so many are written at once, but for
-/// those of `bounded` targets, which see to it themselves. Rights that others have to the folder or to the log are taken
-/// from them.
+/// Several bridges share a file: each line is one append. Of each kind of line so many are written at once. Rights that
+/// others have to the folder or to the log are taken from them.
 ///
 /// # Errors
 /// The filter is wrong, or the folder can't be written.
-pub fn start(
-    state: &Path,
-    filter: Option<&str>,
-    bounded: &'static [&'static str],
-) -> Result<(), LogError> {
+pub fn start(state: &Path, filter: Option<&str>) -> Result<(), LogError> {
     let filter = filter
         .filter(|text| !text.is_empty())
         .unwrap_or(DEFAULT_FILTER);
@@ -88,7 +83,7 @@ pub fn start(
     let files = LogFiles::open(&folder, BOUNDS).map_err(|error| failed(error.to_string()))?;
     let lines = tracing_subscriber::fmt::layer()
         .with_ansi(false)
-        .event_format(Lines::new(bounded))
+        .event_format(Lines::new())
         .with_writer(files);
     tracing_subscriber::registry()
         .with(targets)
@@ -145,7 +140,7 @@ mod tests {
     #[test]
     fn a_wrong_filter_names_the_variable() {
         let state = tempfile::tempdir().unwrap();
-        let error = start(state.path(), Some("mcp_bridge=loud"), &[])
+        let error = start(state.path(), Some("mcp_bridge=loud"))
             .unwrap_err()
             .to_string();
         assert!(

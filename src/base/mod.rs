@@ -12,7 +12,7 @@ pub mod host_and_port;
 pub mod http;
 pub mod inbox;
 pub mod late;
-mod log_files;
+pub mod log_files;
 mod log_flood;
 pub mod log_tail;
 pub mod logging;

@@ -23,7 +23,7 @@ use crate::{
             short::Secrets,
         },
     },
-    upstream::{self, Upstream, tail::LOG_TARGET},
+    upstream::{self, Upstream},
 };
 
 /// The exit code for settings that can't be used.
@@ -42,7 +42,6 @@ pub fn prepare(flags: &Flags, folders: &Folders) -> Result<Config, ExitCode> {
     match logging::start(
         &folders.state,
         variable(logging::FILTER_VARIABLE).as_deref(),
-        &[LOG_TARGET],
     ) {
         Ok(()) => {}
         Err(error @ LogError::Filter { .. }) => return Err(refuse(&error.to_string())),

@@ -1,7 +1,7 @@
 //! `mcp-bridge upstream`: the managed MCP servers, seen from outside the bridges that manage them.
 //!
 //! Bridges leave their state in files, and take requests from files (see `upstream::status` and `upstream::requests`).
-//! Where none runs, there is what is configured here, what each server offered when it last ran, and the log.
+//! Where none runs, there is what is configured here, what each server offered when it last ran, and what it wrote.
 
 use std::{
     path::Path,
@@ -14,7 +14,7 @@ use clap::{Args, Subcommand};
 
 use super::console;
 use crate::{
-    base::{files, logging},
+    base::{log_files, log_tail},
     settings::Folders,
     upstream::{
         manager::report::{notes, why_disabled},
@@ -24,13 +24,9 @@ use crate::{
         sources,
         status::{self, Report, Row},
         status_tool::in_words,
-        tail::LOG_TARGET,
-        trust,
+        tail, trust,
     },
 };
-
-/// A larger log is not read, in bytes: one that a bridge of 1.0.0 wrote may be of any size.
-const LARGEST_LOG: u64 = 256 * 1024 * 1024;
 
 /// How long a running bridge has to follow a request; it looks for some once a second.
 const TO_FOLLOW: Duration = Duration::from_secs(5);
@@ -128,6 +124,7 @@ fn configured(folders: &Folders, here: &Path) -> Report {
                 file: entry.file.clone(),
                 error: disabled,
                 last_words: Vec::new(),
+                lacked: String::new(),
                 retry_at: None,
                 withheld: Vec::new(),
                 rubbish: None,
@@ -204,69 +201,39 @@ fn managers(folders: &Folders, name: &str) -> Vec<(u32, u32)> {
         .collect()
 }
 
-/// Shows the last lines that a server wrote to standard error, as logged by all bridges.
+/// Shows the last lines that a server wrote to standard error, under all bridges.
 fn logs(folders: &Folders, name: &str, lines: usize) -> ExitCode {
-    let files = logging::files(&folders.state);
-    let Some(newest) = files.last() else {
-        console::say("There is no log yet.");
-        return ExitCode::SUCCESS;
-    };
-    let mut found = Vec::new();
-    for file in files.iter().rev() {
-        let text = match files::read(file, LARGEST_LOG) {
-            Ok(bytes) => String::from_utf8_lossy(&bytes).into_owned(),
-            Err(error) => {
-                console::note(&format!("{} {error}", file.display()));
-                return ExitCode::FAILURE;
-            }
-        };
-        let older = text.lines().filter_map(|line| logged(line, name));
-        found.splice(0..0, older);
-        if found.len() >= lines {
-            break;
+    let folder = tail::folder(&folders.shared, name);
+    let files = log_files::all(&folder);
+    if files.is_empty() {
+        if is_known(folders, name) {
+            console::say(&format!(
+                "The server `{name}` has written nothing to standard error."
+            ));
+            return ExitCode::SUCCESS;
+        }
+        console::note(&format!(
+            "There is no server `{name}`. `mcp-bridge upstream list` shows those there are."
+        ));
+        return ExitCode::FAILURE;
+    }
+    match log_tail::tail_of(&files, lines) {
+        Ok(tail) => {
+            console::say(&tail);
+            ExitCode::SUCCESS
+        }
+        Err(error) => {
+            console::note(&format!("{} can't be read: {error}", folder.display()));
+            ExitCode::FAILURE
         }
     }
-    if found.is_empty() {
-        console::say(&format!(
-            "{} and those before it hold nothing that a server `{name}` wrote to standard error.",
-            newest.display()
-        ));
-    }
-    for line in &found[found.len().saturating_sub(lines)..] {
-        console::say(line);
-    }
-    ExitCode::SUCCESS
 }
 
-/// The moment and the text of a line of the log, if it is of this server.
-fn logged(line: &str, name: &str) -> Option<String> {
-    let (moment, rest) = line.split_once(&format!(" INFO {LOG_TARGET}: "))?;
-    let text = rest.strip_suffix(&format!(" server={name:?}"))?;
-    Some(format!("{} {text}", moment.trim_end()))
-}
-
-#[cfg(test)]
-mod tests {
-    use super::*;
-
-    #[test]
-    fn a_servers_lines_are_found_in_the_log() {
-        let line = |server: &str, text: &str| {
-            format!(
-                "2026-01-02T03:04:05.6Z  INFO mcp_bridge::upstream::stderr: {text} server={server:?}"
-            )
-        };
-        assert_eq!(
-            logged(&line("a", "b c"), "a").as_deref(),
-            Some("2026-01-02T03:04:05.6Z b c")
-        );
-        assert_eq!(logged(&line("b", "x"), "a"), None);
-        assert_eq!(
-            logged(
-                "2026-01-02T03:04:05.6Z  INFO mcp_bridge::x: b server=\"a\"",
-                "a"
-            ),
-            None
-        );
-    }
+/// Whether a server of this name is configured here, or runs anywhere.
+fn is_known(folders: &Folders, name: &str) -> bool {
+    let here = std::env::current_dir().unwrap_or_default();
+    let rows = configured(folders, &here).servers.into_iter();
+    let running = status::running(&folders.shared).into_iter();
+    rows.chain(running.flat_map(|report| report.servers))
+        .any(|row| row.name == name)
 }

@@ -5,7 +5,7 @@
 
 mod lists;
 
-use std::{path::Path, sync::Arc, time::Duration};
+use std::{ffi::OsString, path::Path, sync::Arc, time::Duration};
 
 use rmcp::{
     ClientHandler, ErrorData, RoleClient,
@@ -167,7 +167,8 @@ pub struct Open {
 }
 
 impl Open {
-    /// Connects to a server and shakes hands with it; there is no deadline. Dropping the future ends the server.
+    /// Connects to a server and shakes hands with it; there is no deadline. A program is given these of our variables.
+    /// Dropping the future ends the server.
     ///
     /// # Errors
     /// See [`ConnectError`].
@@ -175,6 +176,7 @@ impl Open {
         entry: &Entry,
         folder: &Path,
         variable: Lookup<'_>,
+        given: &[(OsString, OsString)],
         tail: &Arc<Tail>,
     ) -> Result<Self, ConnectError> {
         let surroundings = Surroundings {
@@ -185,7 +187,7 @@ impl Open {
         match &entry.reach {
             Reach::Program(program) => {
                 let program = surroundings.in_program(program)?;
-                let started = process::start(&program, folder, tail.clone())?;
+                let started = process::start(&program, given, folder, tail.clone())?;
                 let rubbish = Arc::new(Rubbish::default());
                 let lines = Lines::new(started.stdout, started.stdin, rubbish.clone());
                 shake_hands(entry, lines, rubbish, Some(started.process)).await

@@ -21,6 +21,7 @@ use tokio::{
 use tokio_util::{sync::CancellationToken, task::TaskTracker};
 
 use super::{
+    config::variables,
     listing::{Listing, View},
     names,
     requests::{Inbox, Request},
@@ -341,6 +342,19 @@ impl Manager {
         }
         for gone in before.values() {
             gone.leave();
+        }
+        let read: Vec<_> = servers
+            .all
+            .iter()
+            .map(|server| variables::read_by(&server.entry, &self.settings.folder))
+            .collect();
+        for (number, server) in servers.all.iter().enumerate() {
+            let others = read
+                .iter()
+                .enumerate()
+                .filter(|(other, _)| *other != number);
+            let of_others = others.flat_map(|(_, names)| names.difference(&read[number]));
+            server.keep_from(of_others.cloned().collect());
         }
         servers.trusted = look.trusted;
         servers.resolution = look.resolution;

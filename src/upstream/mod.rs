@@ -8,6 +8,7 @@
 mod answers;
 mod config;
 pub mod connection;
+mod environment;
 mod http;
 mod kept;
 mod lines;

@@ -5,6 +5,7 @@
 //! Windows it runs in a job, which the system ends with the bridge.
 
 use std::{
+    ffi::OsString,
     io,
     path::{Path, PathBuf},
     process::{ExitStatus, Stdio},
@@ -19,11 +20,12 @@ use tokio::{
     time::{sleep, timeout},
 };
 use tokio_util::sync::CancellationToken;
+use uuid::Uuid;
 
 use super::{entry::Program, tail::Tail};
 
 /// Tells a bridge that a bridge started it, which then offers no servers of others: the two could start each other
-/// without end.
+/// without end. Its value is another for each process that was started, whose helpers have it too.
 pub const INSIDE: &str = "MCP_BRIDGE_INSIDE";
 
 /// How long, after a server's end, its last words may take to be read.
@@ -31,17 +33,6 @@ const LAST_WORDS: Duration = Duration::from_millis(300);
 
 /// How long a server has to leave by itself once nobody here knows it any more.
 const TO_LEAVE: Duration = Duration::from_secs(2);
-
-/// The beginnings of variables that are the bridge's own affair, its secrets among them.
-const OWN_VARIABLES: [&str; 7] = [
-    "CC_LINK_",
-    "CC_PROBE_",
-    "MCP_BRIDGE_",
-    "MCP_HOST",
-    "MCP_PORT",
-    "MCP_TOKEN",
-    "MCP_UPSTREAM",
-];
 
 /// A server's process.
 #[derive(Debug, Clone)]
@@ -68,10 +59,10 @@ pub struct Started {
 #[derive(Debug, Error)]
 pub enum StartError {
     /// The folder that it is to run in is missing.
-    #[error("its working folder {} is not there", .0.display())]
+    #[error("is to run in the folder {}, which is not there", .0.display())]
     NoFolder(PathBuf),
     /// The system could not start it.
-    #[error("`{command}` can't be started: {error}")]
+    #[error("can't be started: `{command}`: {error}")]
     System {
         /// The program.
         command: String,
@@ -80,12 +71,17 @@ pub enum StartError {
     },
 }
 
-/// Starts a server whose variables are filled in. `folder` is what its working folder is relative to; what it writes to
-/// standard error goes to `tail`.
+/// Starts a server whose variables are filled in, and which is given these of ours. `folder` is what its working folder is
+/// relative to; what it writes to standard error goes to `tail`.
 ///
 /// # Errors
 /// See [`StartError`].
-pub fn start(program: &Program, folder: &Path, tail: Arc<Tail>) -> Result<Started, StartError> {
+pub fn start(
+    program: &Program,
+    given: &[(OsString, OsString)],
+    folder: &Path,
+    tail: Arc<Tail>,
+) -> Result<Started, StartError> {
     let folder = folder.join(program.cwd.as_deref().unwrap_or(Path::new("")));
     if !folder.is_dir() {
         return Err(StartError::NoFolder(folder));
@@ -94,7 +90,8 @@ pub fn start(program: &Program, folder: &Path, tail: Arc<Tail>) -> Result<Starte
         command: program.command.clone(),
         error,
     };
-    let mut held = system::start(program, &folder).map_err(cant)?;
+    let mark = format!("{}-{}", std::process::id(), Uuid::new_v4().simple());
+    let mut held = system::start(program, given, &mark, &folder).map_err(cant)?;
     let missing = || cant(io::Error::other("it has no streams"));
     let pid = held.id().ok_or_else(missing)?;
     let (Some(stdin), Some(stdout), Some(stderr)) = held.streams() else {
@@ -122,7 +119,8 @@ pub fn start(program: &Program, folder: &Path, tail: Arc<Tail>) -> Result<Starte
                 held.wait().await
             }
         };
-        system::sweep(pid);
+        let was_held = status.as_ref().is_ok_and(|status| status.code().is_some());
+        system::sweep(pid, (!was_held).then_some(mark.as_str()));
         if timeout(LAST_WORDS, &mut last_words).await.is_err() {
             last_words.abort();
         }
@@ -166,19 +164,19 @@ fn how(status: ExitStatus) -> String {
     }
 }
 
-/// What is the same on all systems: the environment, the folder and the streams.
-fn prepare(command: &mut Command, program: &Program, folder: &Path) {
-    for (name, _) in std::env::vars_os() {
-        let own = name
-            .to_str()
-            .is_some_and(|name| OWN_VARIABLES.iter().any(|start| name.starts_with(start)));
-        if own {
-            command.env_remove(name);
-        }
-    }
+/// What is the same on all systems: the environment, in which `mark` is no other server's, the folder and the streams.
+fn prepare(
+    command: &mut Command,
+    program: &Program,
+    given: &[(OsString, OsString)],
+    mark: &str,
+    folder: &Path,
+) {
     command
-        .env(INSIDE, "1")
+        .env_clear()
+        .envs(given.iter().map(|(name, value)| (name, value)))
         .envs(&program.env)
+        .env(INSIDE, mark)
         .current_dir(folder)
         .stdin(Stdio::piped())
         .stdout(Stdio::piped())
@@ -195,13 +193,22 @@ mod system {
     use rustix::process::{Pid, Signal, kill_process, kill_process_group};
     use tokio::process::{Child, Command};
 
-    use super::{Path, PathBuf, Program, Streams, prepare};
+    use super::{OsString, Path, PathBuf, Program, Streams, prepare};
     use crate::upstream::itself::NAME;
+
+    /// How often it is looked for processes of a server whose holder was killed.
+    #[cfg(target_os = "linux")]
+    const MOST_SWEEPS: usize = 10;
 
     /// The process that leads a server's group.
     pub struct Held(Child);
 
-    pub fn start(program: &Program, folder: &Path) -> io::Result<Held> {
+    pub fn start(
+        program: &Program,
+        given: &[(OsString, OsString)],
+        mark: &str,
+        folder: &Path,
+    ) -> io::Result<Held> {
         let mut command = Command::new(this_program()?);
         command
             .arg0(NAME)
@@ -209,7 +216,7 @@ mod system {
             .arg(&program.command)
             .args(&program.args)
             .process_group(0);
-        prepare(&mut command, program, folder);
+        prepare(&mut command, program, given, mark, folder);
         command.spawn().map(Held)
     }
 
@@ -246,12 +253,49 @@ mod system {
         }
     }
 
-    /// Ends what a holder left that was ended itself. Otherwise there is nothing.
-    pub fn sweep(pid: u32) {
+    /// Ends what a holder left that was ended itself. Otherwise there is nothing. Of one that was killed, `mark` tells also
+    /// those that left its group.
+    pub fn sweep(pid: u32, mark: Option<&str>) {
         if let Some(pid) = to_pid(pid) {
             let _ = kill_process_group(pid, Signal::KILL);
         }
+        if let Some(mark) = mark {
+            end_marked(mark);
+        }
     }
+
+    /// Ends the processes that have this mark in their environment.
+    #[cfg(target_os = "linux")]
+    fn end_marked(mark: &str) {
+        let mark = format!("{}={mark}", super::INSIDE);
+        // What one starts while the others end is found the next time.
+        for _ in 0..MOST_SWEEPS {
+            let Ok(processes) = std::fs::read_dir("/proc") else {
+                return;
+            };
+            let pids: Vec<_> = processes
+                .filter_map(|process| {
+                    let pid: i32 = process.ok()?.file_name().to_str()?.parse().ok()?;
+                    // Empty for those that have ended, and not to be read for those of other users.
+                    let environment = std::fs::read(format!("/proc/{pid}/environ")).ok()?;
+                    let mut variables = environment.split(|byte| *byte == 0);
+                    variables
+                        .any(|variable| variable == mark.as_bytes())
+                        .then(|| Pid::from_raw(pid))?
+                })
+                .collect();
+            if pids.is_empty() {
+                return;
+            }
+            for pid in pids {
+                let _ = kill_process(pid, Signal::KILL);
+            }
+        }
+    }
+
+    /// Elsewhere nobody can see another process's environment.
+    #[cfg(not(target_os = "linux"))]
+    fn end_marked(_: &str) {}
 
     fn to_pid(pid: u32) -> Option<Pid> {
         i32::try_from(pid).ok().and_then(Pid::from_raw)
@@ -265,16 +309,21 @@ mod system {
     use process_wrap::tokio::{ChildWrapper, CommandWrap, CreationFlags, JobObject, KillOnDrop};
     use windows::Win32::System::Threading::CREATE_NO_WINDOW;
 
-    use super::{Path, PathBuf, Program, Streams, prepare};
+    use super::{OsString, Path, PathBuf, Program, Streams, prepare};
 
     /// The job that a server runs in, which the system ends when it is dropped or the bridge is gone.
     pub struct Held(Box<dyn ChildWrapper>);
 
-    pub fn start(program: &Program, folder: &Path) -> io::Result<Held> {
+    pub fn start(
+        program: &Program,
+        given: &[(OsString, OsString)],
+        mark: &str,
+        folder: &Path,
+    ) -> io::Result<Held> {
         let path = found(program, folder)?;
         let mut command = CommandWrap::with_new(path, |command| {
             command.args(&program.args);
-            prepare(command, program, folder);
+            prepare(command, program, given, mark, folder);
         });
         command
             .wrap(CreationFlags(CREATE_NO_WINDOW))
@@ -319,5 +368,5 @@ mod system {
     }
 
     /// The job ended as a whole.
-    pub fn sweep(_: u32) {}
+    pub fn sweep(_: u32, _: Option<&str>) {}
 }

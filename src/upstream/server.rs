@@ -24,7 +24,8 @@ use tokio_util::sync::CancellationToken;
 
 use super::{
     connection::{AskError, Connection},
-    entry::Entry,
+    entry::{Entry, Reach},
+    environment::{Environment, Inherit, Withheld},
     names,
     offers::{Offers, Remembered},
     tail::Tail,
@@ -92,6 +93,8 @@ pub struct State {
     pub error: Option<String>,
     /// The last lines it wrote to standard error before that.
     pub last_words: Vec<String>,
+    /// Variables that it was not given and may have ended for want of.
+    pub lacked: Withheld,
     /// How many times in a row it has failed.
     pub failures: u32,
     /// When it is started again.
@@ -137,6 +140,8 @@ pub struct Server {
     /// The end of what it wrote to standard error.
     pub tail: Arc<Tail>,
     folders: ServerFolders,
+    /// Variables that other servers' entries read.
+    of_others: Mutex<BTreeSet<String>>,
     state: watch::Sender<State>,
     orders: mpsc::Sender<Order>,
     /// Cancelled when it is to be stopped for good.
@@ -176,6 +181,7 @@ impl Server {
             since: SystemTime::now(),
             error: disabled,
             last_words: Vec::new(),
+            lacked: Withheld::default(),
             failures: 0,
             retry: None,
             starts: 0,
@@ -186,8 +192,9 @@ impl Server {
         };
         let server = Arc::new(Self {
             id: names::server_id(&entry.name),
-            tail: Arc::new(Tail::new(&entry.name)),
+            tail: Arc::new(Tail::new(&folders.state, &entry.name)),
             fingerprint,
+            of_others: Mutex::default(),
             folders,
             state: watch::Sender::new(state),
             orders,
@@ -250,6 +257,35 @@ impl Server {
     /// Asks it to be stopped for good.
     pub fn leave(&self) {
         self.leaving.cancel();
+    }
+
+    /// Says which variables other servers' entries read, to be followed from its next start on.
+    pub fn keep_from(&self, of_others: BTreeSet<String>) {
+        *self
+            .of_others
+            .lock()
+            .unwrap_or_else(PoisonError::into_inner) = of_others;
+    }
+
+    /// What its process is given of this one's environment, if it has one.
+    fn environment(&self) -> Environment {
+        let Reach::Program(program) = &self.entry.reach else {
+            return Environment::default();
+        };
+        let of_others = self
+            .of_others
+            .lock()
+            .unwrap_or_else(PoisonError::into_inner);
+        let inherit = match program.inherit_env {
+            true => Inherit::AllBut(&of_others),
+            false => Inherit::Usual,
+        };
+        Environment::of(std::env::vars_os(), inherit)
+    }
+
+    /// Whether its entry itself gives it this variable.
+    fn gives(&self, variable: &str) -> bool {
+        matches!(&self.entry.reach, Reach::Program(program) if program.env.contains_key(variable))
     }
 
     fn order(&self, order: Order) {
@@ -420,6 +456,7 @@ impl Server {
             server,
             why,
             seconds,
+            lacked: state.lacked.clone(),
             last_words: LastWords(state.last_words.clone()),
         }
     }

@@ -47,6 +47,9 @@ pub struct Row {
     pub error: Option<String>,
     /// The last lines it wrote to standard error before that.
     pub last_words: Vec<String>,
+    /// What of its environment it may have lacked, as a sentence; nothing if nothing.
+    #[serde(default)]
+    pub lacked: String,
     /// When it is started again.
     pub retry_at: Option<SystemTime>,
     /// Tools that are withheld, each with the reason.

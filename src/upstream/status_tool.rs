@@ -83,6 +83,9 @@ pub fn in_words(report: &Report, now: SystemTime) -> String {
         for word in &row.last_words {
             lines.push(format!("    stderr: {}", one_line(word)));
         }
+        if !row.lacked.is_empty() {
+            lines.push(format!("    {}.", one_line(&row.lacked)));
+        }
         for (tool, reason) in &row.withheld {
             lines.push(format!(
                 "    withheld: {}: {}",
@@ -158,6 +161,7 @@ mod tests {
             file: "mcp.json".into(),
             error: None,
             last_words: Vec::new(),
+            lacked: String::new(),
             retry_at: None,
             withheld: vec![("t\nb: connected".into(), "why".into())],
             rubbish: Some((2, "Hello\u{1b}".into())),

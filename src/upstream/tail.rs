@@ -1,15 +1,21 @@
-//! What a server writes to standard error: the last lines in memory, and not too many in the log.
+//! What a server writes to standard error: the last lines in memory, and not too many in files of its own.
 
 use std::{
     collections::VecDeque,
-    io,
-    sync::{Arc, Mutex, MutexGuard, PoisonError},
-    time::{Duration, Instant},
+    io::{self, Write},
+    path::{Path, PathBuf},
+    sync::{Arc, Mutex, MutexGuard, OnceLock, PoisonError},
+    time::{Duration, Instant, SystemTime},
 };
 
 use tokio::io::{AsyncBufReadExt, AsyncRead, BufReader};
+use tracing_subscriber::fmt::MakeWriter;
 
-use crate::base::text::one_line;
+use super::{kept, names};
+use crate::base::{
+    log_files::{Bounds, LogFiles},
+    text::{one_line, timestamp},
+};
 
 /// How many lines are kept.
 const KEPT_LINES: usize = 100;
@@ -17,34 +23,47 @@ const KEPT_LINES: usize = 100;
 /// How much of a line is kept, in bytes.
 const LONGEST_LINE: usize = 2 * 1024;
 
-/// How many lines of a server are logged in each [`LOG_WINDOW`]; the log is shared, and kept for a week.
-const LOGGED_LINES: u32 = 100;
+/// How much is kept in files, of each server: a week, but no more than 2 MiB.
+const BOUNDS: Bounds = Bounds {
+    file: 1024 * 1024,
+    total: 2 * 1024 * 1024,
+    days: 7,
+};
 
-/// See [`LOGGED_LINES`].
-const LOG_WINDOW: Duration = Duration::from_secs(60);
+/// How many lines of a server are written in each [`WINDOW`]: one that writes without end is to wear out no disk.
+const WRITTEN_LINES: u32 = 5_000;
 
-/// The log's target for these lines. `mcp-bridge upstream logs` looks for it.
-pub const LOG_TARGET: &str = "mcp_bridge::upstream::stderr";
+/// See [`WRITTEN_LINES`].
+const WINDOW: Duration = Duration::from_secs(60);
+
+/// The folder of a server's files in the state folder. All bridges write them.
+pub fn folder(state: &Path, server: &str) -> PathBuf {
+    let name = format!("server-{}", names::server_id(server));
+    kept::folder(state).join("stderr").join(name)
+}
 
 /// The end of one server's standard error, over all its runs.
 #[derive(Debug)]
 pub struct Tail {
-    server: String,
+    folder: PathBuf,
+    /// Its files, once there was something to write; none if they can't be written.
+    files: OnceLock<Option<LogFiles>>,
     state: Mutex<State>,
 }
 
 #[derive(Debug)]
 struct State {
     lines: VecDeque<String>,
-    /// When the log's window began, and how many lines came in it.
+    /// When the window began, and how many lines came in it.
     window: (Instant, u32),
 }
 
 impl Tail {
-    /// An empty one, for the server of this name.
-    pub fn new(server: &str) -> Self {
+    /// An empty one, for the server of this name, whose files are in this state folder.
+    pub fn new(state: &Path, server: &str) -> Self {
         Self {
-            server: server.to_owned(),
+            folder: folder(state, server),
+            files: OnceLock::new(),
             state: Mutex::new(State {
                 lines: VecDeque::new(),
                 window: (Instant::now(), 0),
@@ -84,22 +103,36 @@ impl Tail {
     pub fn add(&self, line: &[u8]) {
         let text = String::from_utf8_lossy(line);
         let text = one_line(text.trim_end()).into_owned();
-        let logged = {
+        let count = {
             let mut state = self.lock();
             if state.lines.len() == KEPT_LINES {
                 state.lines.pop_front();
             }
             state.lines.push_back(text.clone());
-            if state.window.0.elapsed() > LOG_WINDOW {
+            if state.window.0.elapsed() > WINDOW {
                 state.window = (Instant::now(), 0);
             }
             state.window.1 = state.window.1.saturating_add(1);
             state.window.1
         };
-        if logged <= LOGGED_LINES {
-            tracing::info!(target: LOG_TARGET, server = self.server, "{text}");
-        } else if logged == LOGGED_LINES + 1 {
-            tracing::info!(target: LOG_TARGET, server = self.server, "(more than is logged)");
+        if count <= WRITTEN_LINES {
+            self.write(&text);
+        } else if count == WRITTEN_LINES + 1 {
+            self.write("(more than is kept)");
+        }
+    }
+
+    fn write(&self, text: &str) {
+        let files = self.files.get_or_init(|| {
+            let files = LogFiles::open(&self.folder, BOUNDS);
+            files
+                .inspect_err(|error| tracing::warn!("{} {error}", self.folder.display()))
+                .ok()
+        });
+        if let Some(files) = files {
+            let line = format!("{} {text}\n", timestamp(SystemTime::now()));
+            // What can't be written is counted there.
+            let _ = files.make_writer().write_all(line.as_bytes());
         }
     }
 
@@ -143,7 +176,8 @@ mod tests {
 
     #[tokio::test]
     async fn the_last_lines_are_kept_however_many_and_long_they_are() {
-        let tail = Arc::new(Tail::new("x"));
+        let state = tempfile::tempdir().unwrap();
+        let tail = Arc::new(Tail::new(state.path(), "x"));
         let mut text = "noise\n".repeat(50_000);
         text.push_str(&"long".repeat(100_000));
         text.push_str("\nred \u{1b}[31m\nlast without end");

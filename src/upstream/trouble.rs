@@ -5,7 +5,7 @@ use std::{fmt, time::Duration};
 use rmcp::ErrorData;
 use thiserror::Error;
 
-use super::connection::AskError;
+use super::{connection::AskError, environment::Withheld};
 
 /// How many calls may wait for a server's attention; more are refused.
 pub const LONGEST_QUEUE: usize = 64;
@@ -108,7 +108,11 @@ pub enum NotReached {
         why: String,
     },
     /// It could not be started, or ended by itself.
-    #[error("The server `{server}` {why}.{}{last_words}", again(.server, .seconds))]
+    #[error(
+        "The server `{server}` {why}.{}{}{last_words}",
+        sentence(.lacked),
+        again(.server, .seconds)
+    )]
     Failed {
         /// Its name.
         server: String,
@@ -116,6 +120,8 @@ pub enum NotReached {
         why: String,
         /// In how many seconds it is started again, if it is.
         seconds: Option<u64>,
+        /// What it may have lacked.
+        lacked: Withheld,
         /// What it wrote last.
         last_words: LastWords,
     },
@@ -135,6 +141,13 @@ impl fmt::Display for LastWords {
             "\nThe last lines it wrote to standard error:\n{}",
             self.0.join("\n")
         )
+    }
+}
+
+fn sentence(lacked: &Withheld) -> String {
+    match lacked.0.is_empty() {
+        true => String::new(),
+        false => format!(" {lacked}."),
     }
 }
 

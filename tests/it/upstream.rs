@@ -563,6 +563,63 @@ async fn what_a_server_asks_of_its_client_is_refused_cleanly() {
 }
 
 #[tokio::test]
+async fn a_server_is_given_no_variables_but_its_own_and_what_programs_need() {
+    let place = Place::with_servers(json!({
+        "plain": server("good"),
+        "all": with(server("good"), json!({"inheritEnv": true})),
+        "other": with(server("good"), json!({"env": {"KEY": "${OTHER_KEY}"}})),
+    }));
+    let mut bridge = place.bridge_with(|command| {
+        command
+            .env("FARM_KEY", "a secret")
+            .env("OTHER_KEY", "other's secret")
+            .env("https_proxy", "http://127.0.0.1:9")
+            .env("CC_LINK_TOKEN", "the bridge's secret");
+    });
+    bridge.initialize("2025-11-25").await;
+    for (server, name, value) in [
+        ("plain", "FARM_KEY", "None"),
+        ("plain", "OTHER_KEY", "None"),
+        ("plain", "https_proxy", "http://127.0.0.1:9"),
+        ("all", "FARM_KEY", "a secret"),
+        ("all", "OTHER_KEY", "None"),
+        ("all", "CC_LINK_TOKEN", "None"),
+        ("other", "KEY", "other's secret"),
+        ("other", "FARM_KEY", "None"),
+    ] {
+        let tool = format!("{server}__variable");
+        let found = bridge.call(&tool, json!({"name": name})).await.text;
+        assert_eq!(found, value, "{server}: {name}");
+    }
+    bridge.leave().await;
+}
+
+#[tokio::test]
+async fn a_server_that_dies_for_want_of_a_variable_is_told_with_its_name() {
+    let place = Place::with_servers(json!({ "needy": server("needs") }));
+    let mut bridge = place.bridge_with(|command| {
+        command.env("FARM_KEY", "a secret").env("OTHER_KEY", "x");
+    });
+    bridge.initialize("2025-11-25").await;
+    let answer = bridge.call("needy__echo", json!({"text": "x"})).await;
+    let told = "Of mcp-bridge's environment it was not given FARM_KEY. If it needs one, its entry gives it: `\"env\": \
+                {\"FARM_KEY\": \"${FARM_KEY}\"}`.";
+    assert!(
+        answer.is_error && answer.text.contains(told) && !answer.text.contains("a secret"),
+        "{}",
+        answer.text
+    );
+    let state = status(&mut bridge, |state| state.contains("needy: failed")).await;
+    assert!(state.contains(told), "{state}");
+
+    // As it says.
+    let entry = with(server("needs"), json!({"env": {"FARM_KEY": "${FARM_KEY}"}}));
+    place.write("config/mcp.json", &json!({"mcpServers": {"needy": entry}}));
+    listed(&mut bridge, "needy__echo").await;
+    bridge.leave().await;
+}
+
+#[tokio::test]
 async fn a_servers_environment_is_its_entrys_without_the_bridges_secrets() {
     let entry = with(
         server("good"),

@@ -398,6 +398,23 @@ async fn the_servers_can_be_looked_at_from_outside_with_and_without_a_bridge() {
         logs.contains("noise 0") && !logs.contains("I can't go on"),
         "{logs}"
     );
+    let unknown = place.run(&["upstream", "logs", "nobody"]);
+    assert_eq!(unknown.status.code(), Some(1));
+    assert_eq!(
+        String::from_utf8_lossy(&unknown.stderr).trim_end(),
+        "There is no server `nobody`. `mcp-bridge upstream list` shows those there are."
+    );
+    let folder = place.path("state/upstream/stderr/server-test");
+    let files: Vec<_> = fs::read_dir(&folder).unwrap().collect();
+    assert_eq!(files.len(), 1);
+    #[cfg(unix)]
+    {
+        use std::os::unix::fs::PermissionsExt;
+        let mode =
+            |path: &std::path::Path| fs::metadata(path).unwrap().permissions().mode() & 0o777;
+        assert_eq!(mode(&folder), 0o700);
+        assert_eq!(mode(&files[0].as_ref().unwrap().path()), 0o600);
+    }
     bridge.leave().await;
     let after = place.says(&["upstream", "list"]);
     assert!(

@@ -151,6 +151,9 @@ def answer(message):
 
 note("STARTS", str(os.getpid()))
 
+if MODE == "needs" and "FARM_KEY" not in os.environ:
+    print("Error: FARM_KEY is not set", file=sys.stderr, flush=True)
+    sys.exit(7)
 if MODE == "dies":
     print("I can't go on", file=sys.stderr, flush=True)
     sys.exit(7)

@@ -87,16 +87,18 @@ pub enum Style {
 }
 
 /// A program to start. Variables in its texts (`${NAME}`) are not filled in yet.
-#[derive(Debug, Clone, PartialEq)]
+#[derive(Debug, Clone, Default, PartialEq)]
 pub struct Program {
     /// Its name or path.
     pub command: String,
     /// Its arguments.
     pub args: Vec<String>,
-    /// What its environment has beside the bridge's own.
+    /// What its environment has beside what any program is given.
     pub env: BTreeMap<String, String>,
     /// A file of more of them, a line `NAME=value` each; relative to the bridge's working folder.
     pub env_file: Option<PathBuf>,
+    /// Whether it is given all of the bridge's own environment, but for what is the bridge's or other servers'.
+    pub inherit_env: bool,
     /// Its working folder, if it is not the bridge's; relative to that.
     pub cwd: Option<PathBuf>,
 }
@@ -134,19 +136,19 @@ pub enum EntryError {
     )]
     OlderHttp,
     /// This field must be a text.
-    #[error("has a `{0}` that is not a text")]
+    #[error("has `{0}`, which is not a text")]
     NotAText(&'static str),
     /// This field must be true or false.
-    #[error("has a `{0}` that is neither true nor false")]
+    #[error("has `{0}`, which is neither true nor false")]
     NotATruth(&'static str),
     /// This field must be a list of texts.
-    #[error("has `{0}` that are not a list of texts")]
+    #[error("has `{0}`, which is not a list of texts")]
     NotTexts(&'static str),
     /// This field must be an object of texts.
-    #[error("has an `{0}` that is not an object of texts")]
+    #[error("has `{0}`, which is not an object of texts")]
     NotAnObjectOfTexts(&'static str),
     /// This field must be a time.
-    #[error("has a `{0}` that is no time from a millisecond to a day")]
+    #[error("has `{0}`, which is no time from a millisecond to a day")]
     NotATime(&'static str),
     /// Its command has a wrong form.
     #[error("has a `command` that is neither a program nor a list of a program and its arguments")]
@@ -180,6 +182,9 @@ impl Entry {
                 });
                 if let Some(file) = &program.env_file {
                     reach["envFile"] = json!(folder.join(file));
+                }
+                if program.inherit_env {
+                    reach["inheritEnv"] = json!(true);
                 }
                 reach
             }

@@ -100,9 +100,7 @@ mod tests {
         Reach::Program(Program {
             command: words[0].to_owned(),
             args: words[1..].iter().map(|&word| word.to_owned()).collect(),
-            env: Default::default(),
-            env_file: None,
-            cwd: None,
+            ..Program::default()
         })
     }
 

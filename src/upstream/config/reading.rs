@@ -75,7 +75,7 @@ const WITHOUT_EFFECT: [(&str, &[&str]); 2] = [
 ];
 
 /// Keys that have an effect, to find what a misspelt one was to be.
-pub(super) const KNOWN: [&str; 33] = [
+pub(super) const KNOWN: [&str; 34] = [
     "active",
     "args",
     "bearer_token_env_var",
@@ -101,6 +101,7 @@ pub(super) const KNOWN: [&str; 33] = [
     "http_headers",
     "idleTimeoutMs",
     "includeTools",
+    "inheritEnv",
     "isActive",
     "parallel",
     "serverUrl",
@@ -323,6 +324,7 @@ impl Fields<'_> {
             args,
             env,
             env_file: self.text("envFile")?.map(Into::into),
+            inherit_env: self.truth("inheritEnv")?.unwrap_or(false),
             cwd: folder,
         }))
     }

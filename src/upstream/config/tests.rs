@@ -80,6 +80,9 @@ fn describe(told: &mut String, server: &Entry) {
                 env_file: None,
                 ..program.clone()
             };
+            if program.inherit_env {
+                writeln!(told, "  all of our environment").unwrap();
+            }
             surroundings.in_program(&without_file).map(|program| {
                 let words = std::iter::once(program.command).chain(program.args);
                 let words: Vec<_> = words.map(|word| format!("{word:?}")).collect();

@@ -7,13 +7,14 @@
 //! - `~/` at the beginning of a program, an argument, a folder or a file.
 
 use std::{
-    collections::BTreeMap,
+    collections::{BTreeMap, BTreeSet},
     path::{MAIN_SEPARATOR_STR, Path, PathBuf},
+    sync::{Mutex, PoisonError},
 };
 
 use thiserror::Error;
 
-use super::entry::{Address, Program, Style};
+use super::entry::{Address, Entry, Program, Reach, Style};
 use crate::base::files;
 
 /// Looks up a variable of the environment.
@@ -27,18 +28,18 @@ const LARGEST_FILE: u64 = 64 * 1024;
 pub enum VariableError {
     /// A variable is not set and has no default.
     #[error(
-        "the environment variable {0}, which its entry uses, is not set. MCP clients pass on few variables: set it in the \
-         client's entry for mcp-bridge, or write `${{{0}:-default}}`"
+        "needs the environment variable {0}, which is not set. MCP clients pass on few variables: set it in the client's \
+         entry for mcp-bridge, or write `${{{0}:-default}}`"
     )]
     NotSet(String),
     /// It is something that only another program knows.
     #[error(
-        "its entry uses `{0}`, which only the client that it was written for can fill in: write `${{NAME}}` instead, and \
+        "has `{0}` in its entry, which only the client that it was written for can fill in: write `${{NAME}}` instead, and \
          set that variable in the client's entry for mcp-bridge"
     )]
     NotAvailable(String),
     /// Its file of variables can't be used.
-    #[error("its `envFile` {} {why}", file.display())]
+    #[error("has an `envFile` that can't be used: {} {why}", file.display())]
     EnvFile {
         /// The file.
         file: PathBuf,
@@ -55,6 +56,33 @@ pub struct Surroundings<'a> {
     pub variable: Lookup<'a>,
     /// The bridge's working folder.
     pub folder: &'a Path,
+}
+
+/// The variables of the environment that an entry reads, but for those in its `envFile`.
+pub fn read_by(entry: &Entry, folder: &Path) -> BTreeSet<String> {
+    let read = Mutex::new(BTreeSet::new());
+    let variable = |name: &str| {
+        let mut read = read.lock().unwrap_or_else(PoisonError::into_inner);
+        read.insert(name.to_owned());
+        Some(String::new())
+    };
+    let surroundings = Surroundings {
+        style: entry.variables,
+        variable: &variable,
+        folder,
+    };
+    // What can't be filled in has been read as far as it goes.
+    let _ = match &entry.reach {
+        Reach::Program(program) => {
+            let without_file = Program {
+                env_file: None,
+                ..program.clone()
+            };
+            surroundings.in_program(&without_file).map(|_| ())
+        }
+        Reach::Address(address) => surroundings.in_address(address).map(|_| ()),
+    };
+    read.into_inner().unwrap_or_else(PoisonError::into_inner)
 }
 
 impl Surroundings<'_> {
@@ -77,6 +105,7 @@ impl Surroundings<'_> {
                 .collect::<Result<_, _>>()?,
             env,
             env_file: None,
+            inherit_env: program.inherit_env,
             cwd: match &program.cwd {
                 Some(path) => Some(self.in_path(path)?),
                 None => None,
@@ -376,6 +405,7 @@ mod tests {
             args: ["~/notes", "a~/b", "~other", "~"].map(str::to_owned).into(),
             env: [("A".to_owned(), "entry".to_owned())].into(),
             env_file: Some(".env".into()),
+            inherit_env: false,
             cwd: Some("~/farm".into()),
         };
         let mut surroundings = surroundings(Style::Braces);

@@ -85,6 +85,7 @@ pub(super) fn row(server: &Server, listing: &Listing) -> Row {
         file: server.entry.file.clone(),
         error: state.error,
         last_words: state.last_words,
+        lacked: state.lacked.to_string(),
         retry_at: state
             .retry
             .map(|retry| SystemTime::now() + retry.saturating_duration_since(Instant::now())),

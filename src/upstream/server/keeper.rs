@@ -14,6 +14,7 @@ use tokio::{
 use super::{LAST_WORDS, Order, Phase, Server};
 use crate::upstream::{
     connection::{AskError, ConnectError, Connection, Open},
+    environment::{Environment, Withheld},
     offers::{Offers, Remembered},
     trust,
 };
@@ -101,8 +102,9 @@ fn restart(server: &Server) -> Next {
 async fn run(server: &Arc<Server>, orders: &mut mpsc::Receiver<Order>) -> Next {
     server.tail.clear();
     server.enter(Phase::Starting, |state| state.starts += 1);
+    let environment = server.environment();
     let started = {
-        let start = start(server);
+        let start = start(server, &environment);
         tokio::pin!(start);
         loop {
             tokio::select! {
@@ -117,7 +119,13 @@ async fn run(server: &Arc<Server>, orders: &mut mpsc::Receiver<Order>) -> Next {
     };
     let (open, offers) = match started {
         Ok(started) => started,
-        Err(error) => return failed(server, error.to_string()),
+        Err(error) => {
+            let withheld = match error.is_a_death() {
+                true => environment.withheld,
+                false => Withheld::default(),
+            };
+            return failed(server, error.to_string(), withheld);
+        }
     };
     let connection = open.connection.clone();
     let since = Instant::now();
@@ -126,6 +134,7 @@ async fn run(server: &Arc<Server>, orders: &mut mpsc::Receiver<Order>) -> Next {
         state.connection = Some(connection.clone());
         state.error = None;
         state.last_words.clear();
+        state.lacked = Withheld::default();
     });
     *server
         .last_used
@@ -146,7 +155,7 @@ async fn run(server: &Arc<Server>, orders: &mut mpsc::Receiver<Order>) -> Next {
                 server.enter(Phase::Stopped, |state| state.error = Some(how));
                 return Next::Rest;
             }
-            failed(server, how)
+            failed(server, how, Withheld::default())
         }
         Attended::Idle => {
             close(open);
@@ -170,13 +179,17 @@ fn close(open: Open) {
     tokio::spawn(open.close(TO_STOP));
 }
 
-fn failed(server: &Server, error: String) -> Next {
+fn failed(server: &Server, error: String, withheld: Withheld) -> Next {
     tracing::warn!(
         server = server.entry.name,
         "the server `{}` {error}",
         server.entry.name
     );
     let last_words = server.tail.last(LAST_WORDS);
+    let lacked = withheld.missed(
+        |name| server.gives(name),
+        last_words.iter().map(String::as_str),
+    );
     server.enter(Phase::Failed, |state| {
         let pause = FIRST_PAUSE
             .saturating_mul(1 << state.failures.min(16))
@@ -185,6 +198,7 @@ fn failed(server: &Server, error: String) -> Next {
         state.retry = Some(Instant::now() + pause);
         state.error = Some(error);
         state.last_words = last_words;
+        state.lacked = lacked;
     });
     Next::Rest
 }
@@ -206,8 +220,18 @@ enum Failure {
     TooSlow(Duration),
 }
 
+impl Failure {
+    /// Whether it ended by itself, perhaps for want of something.
+    fn is_a_death(&self) -> bool {
+        matches!(
+            self,
+            Self::Gone(_) | Self::NotConnected(ConnectError::Ended(_) | ConnectError::Closed)
+        )
+    }
+}
+
 /// Starts it and asks what it offers, within its time.
-async fn start(server: &Server) -> Result<(Open, Offers), Failure> {
+async fn start(server: &Server, environment: &Environment) -> Result<(Open, Offers), Failure> {
     let time = server.entry.start_timeout;
     let variable = |name: &str| std::env::var(name).ok();
     let start = async {
@@ -215,6 +239,7 @@ async fn start(server: &Server) -> Result<(Open, Offers), Failure> {
             &server.entry,
             &server.folders.working,
             &variable,
+            &environment.given,
             &server.tail,
         )
         .await?;
