@@ -31,7 +31,7 @@ use tokio_util::sync::CancellationToken;
 use super::{
     config::variables::{Lookup, Surroundings, VariableError},
     entry::{Entry, Reach},
-    http::AddressError,
+    http::{self, AddressError, Target},
     itself,
     lines::{Lines, MAX_LINE, Rubbish},
     process::{self, Process, StartError},
@@ -68,6 +68,9 @@ pub enum AskError {
     /// The server refused it.
     #[error("{}", .0.message)]
     Refused(ErrorData),
+    /// There was no way to its address; why.
+    #[error("it can't be reached: {0}")]
+    NotSent(String),
     /// The server is gone; whether it did anything is unknown. Of a server over HTTP, with what went wrong.
     #[error("it ended before it answered")]
     Gone(Option<String>),
@@ -106,12 +109,15 @@ pub enum ConnectError {
     /// There was no way to its address; why.
     #[error("can't be reached: {0}")]
     Unreachable(String),
+    /// There is no MCP at its address; what there is.
+    #[error("can't be reached: {0}; perhaps its `url` is not that of its MCP endpoint")]
+    TakesNoPosts(String),
     /// It refused the handshake, in these words.
     #[error("refused `initialize`: {0}")]
     Refused(String),
     /// It answered something else.
     #[error("does not speak MCP as it should: {0}")]
-    Odd(Box<ClientInitializeError>),
+    Odd(&'static str),
 }
 
 /// Everything that a started server is told and asked by rmcp, and that only we can answer.
@@ -194,8 +200,23 @@ impl Open {
             }
             Reach::Address(address) => {
                 let address = surroundings.in_address(address)?;
-                let transport = super::http::transport(&address)?;
-                shake_hands(entry, transport, Arc::default(), None).await
+                let target = Target::new(&address)?;
+                let older = async || {
+                    let older = target.older_transport().await;
+                    let older = older.map_err(ConnectError::Unreachable)?;
+                    shake_hands(entry, older, Arc::default(), None).await
+                };
+                if address.is_older {
+                    return older().await;
+                }
+                let newer = shake_hands(entry, target.transport()?, Arc::default(), None).await;
+                match newer {
+                    Err(ConnectError::TakesNoPosts(why)) => {
+                        let older = older().await;
+                        older.map_err(|_| ConnectError::TakesNoPosts(why))
+                    }
+                    other => other,
+                }
             }
         }
     }
@@ -272,12 +293,29 @@ async fn not_opened(error: ClientInitializeError, process: Option<&Process>) -> 
             Err(_) => ConnectError::Closed,
         },
         (ClientInitializeError::TransportError { error, .. }, None) => {
-            ConnectError::Unreachable(reason(error.error.as_ref()))
+            let error = error.error.as_ref();
+            let why = http::reason(error);
+            match http::takes_no_posts(error) {
+                true => ConnectError::TakesNoPosts(why),
+                false => ConnectError::Unreachable(why),
+            }
         }
         (ClientInitializeError::JsonRpcError(error), _) => {
             ConnectError::Refused(error.message.into_owned())
         }
-        (other, _) => ConnectError::Odd(Box::new(other)),
+        (ClientInitializeError::ConnectionClosed(_), None) => {
+            ConnectError::Unreachable("it closed the connection before it answered".to_owned())
+        }
+        (other, _) => ConnectError::Odd(match other {
+            ClientInitializeError::ConflictInitResponseId(..)
+            | ClientInitializeError::UncorrelatedErrorResponse { .. } => {
+                "it answers `initialize` with the id of another request"
+            }
+            ClientInitializeError::NoCompatibleProtocolVersion { .. } => {
+                "it has no revision of the protocol that mcp-bridge has"
+            }
+            _ => "it answers `initialize` with something else",
+        }),
     }
 }
 
@@ -350,7 +388,7 @@ impl Connection {
             }
         };
         cancel.disarm();
-        if let Err(AskError::Gone(_)) = result {
+        if let Err(AskError::Gone(_) | AskError::NotSent(_)) = result {
             // Over HTTP nothing else tells.
             self.ended.cancel();
         }
@@ -375,24 +413,16 @@ fn told(error: ServiceError) -> AskError {
     match error {
         ServiceError::McpError(error) => AskError::Refused(error),
         ServiceError::TransportClosed => AskError::Gone(None),
-        ServiceError::TransportSend(error) => AskError::Gone(Some(reason(&error))),
+        ServiceError::TransportSend(error) => {
+            let error = error.error.as_ref();
+            let why = http::reason(error);
+            match http::was_not_sent(error) {
+                true => AskError::NotSent(why),
+                false => AskError::Gone(Some(why)),
+            }
+        }
         other => AskError::Other(other.to_string()),
     }
-}
-
-/// An error with what is behind it: HTTP's own says little.
-fn reason(error: &dyn std::error::Error) -> String {
-    let mut reason = error.to_string();
-    let mut source = error.source();
-    while let Some(behind) = source {
-        let text = behind.to_string();
-        if !reason.contains(&text) {
-            reason.push_str(": ");
-            reason.push_str(&text);
-        }
-        source = behind.source();
-    }
-    reason
 }
 
 /// Tells the server that nobody waits for the answer any more.

@@ -366,17 +366,21 @@ impl Server {
         {
             Ok(result) => Ok(result),
             Err(AskError::Refused(error)) => Err(Trouble::Refused(error)),
-            Err(AskError::Gone(reason)) => {
-                let how = match (&connection.process, reason) {
-                    (None, Some(reason)) => format!("could not be reached ({reason})"),
-                    _ => connection.how_it_ended().await,
-                };
-                Err(Trouble::Gone {
+            Err(AskError::NotSent(why)) => Err(Trouble::NotSent {
+                server: server(),
+                why,
+            }),
+            Err(AskError::Gone(Some(why))) if connection.process.is_none() => {
+                Err(Trouble::Unanswered {
                     server: server(),
-                    how,
-                    last_words: LastWords(self.tail.last(LAST_WORDS)),
+                    why,
                 })
             }
+            Err(AskError::Gone(_)) => Err(Trouble::Gone {
+                server: server(),
+                how: connection.how_it_ended().await,
+                last_words: LastWords(self.tail.last(LAST_WORDS)),
+            }),
             Err(AskError::Timeout(_)) => Err(Trouble::TooSlow {
                 server: server(),
                 time,

@@ -60,6 +60,24 @@ pub enum Trouble {
         /// What it wrote last.
         last_words: LastWords,
     },
+    /// There was no way to it.
+    #[error("The server `{server}` can't be reached: {why}. This call did not reach it.")]
+    NotSent {
+        /// Its name.
+        server: String,
+        /// Why not.
+        why: String,
+    },
+    /// Over HTTP it answered with something else, or not at all.
+    #[error(
+        "The server `{server}` did not answer this call: {why}. Whether it did what was asked is unknown."
+    )]
+    Unanswered {
+        /// Its name.
+        server: String,
+        /// What came instead.
+        why: String,
+    },
     /// It took longer than its entry gives a call.
     #[error(
         "The server `{server}` neither answered nor told of progress within {} s (its entry can set `callTimeoutMs`). The \

@@ -65,6 +65,7 @@ mod truth;
 mod update;
 mod upstream;
 mod upstream_bad;
+mod upstream_http;
 #[cfg(unix)]
 mod upstream_processes;
 mod upstream_real;

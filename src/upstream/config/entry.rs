@@ -110,6 +110,8 @@ pub struct Address {
     pub url: String,
     /// Headers of every request to it.
     pub headers: BTreeMap<String, String>,
+    /// Whether it is known to speak the protocol's older HTTP transport.
+    pub is_older: bool,
 }
 
 /// What is wrong with an entry, in words that follow its name.
@@ -129,12 +131,6 @@ pub enum EntryError {
         "has the type `{0}`, which is not that of a program (`stdio`, with `command`) nor of an address (`http`, with `url`)"
     )]
     OtherType(String),
-    /// Its address speaks what is not spoken here.
-    #[error(
-        "is of the type `sse`, the protocol's older HTTP transport, which is not spoken here; if the server also has a \
-         streamable HTTP endpoint, give that as `url` with `type` `http`"
-    )]
-    OlderHttp,
     /// This field must be a text.
     #[error("has `{0}`, which is not a text")]
     NotAText(&'static str),

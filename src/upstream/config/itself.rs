@@ -148,6 +148,7 @@ mod tests {
             Reach::Address(Address {
                 url: url.to_owned(),
                 headers: Default::default(),
+                is_older: false,
             })
         };
         for own in [

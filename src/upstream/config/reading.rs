@@ -30,8 +30,11 @@ const ADDRESSES: [&str; 4] = ["url", "serverUrl", "httpUrl", "uri"];
 /// What a server can be called that is a program on this machine.
 const PROGRAMS: [&str; 3] = ["stdio", "local", "command"];
 
-/// What one can be called that is reached over streamable HTTP: `streamable-http` too, once it is in one spelling.
-const HTTP: [&str; 4] = ["http", "https", "remote", "streamablehttp"];
+/// What one can be called that is reached over HTTP: `streamable-http` too, once it is in one spelling.
+const HTTP: [&str; 5] = ["http", "https", "remote", "streamablehttp", OLDER_HTTP];
+
+/// The one among them that speaks the protocol's older HTTP transport.
+const OLDER_HTTP: &str = "sse";
 
 /// Keys that tell of a server, or that say what a client may do without asking its user. The one needs nothing done, the
 /// other is for the client that asks.
@@ -259,7 +262,6 @@ impl Fields<'_> {
             .first(&ADDRESSES)
             .filter(|(_, value)| value.as_str() != Some(""));
         match (command, address, spelling) {
-            (_, _, Some("sse")) => Err(EntryError::OlderHttp),
             // Some clients' files have both, and the type says which of them counts.
             (Some((key, _)), Some(address), Some(kind)) if HTTP.contains(&kind) => {
                 remarks.push((
@@ -268,7 +270,7 @@ impl Fields<'_> {
                         "`{key}` is passed over, since the type says that it is reached by HTTP"
                     ),
                 ));
-                self.address(address)
+                self.address(address, spelling)
             }
             (Some(command), Some((key, _)), Some(kind)) if PROGRAMS.contains(&kind) => {
                 remarks.push((
@@ -280,9 +282,11 @@ impl Fields<'_> {
             (Some(_), Some(_), _) => Err(EntryError::TwoWays),
             (None, None, _) => Err(EntryError::NoWay),
             (Some(command), None, None) => self.program(command),
-            (None, Some(address), None) => self.address(address),
+            (None, Some(address), None) => self.address(address, spelling),
             (Some(command), None, Some(kind)) if PROGRAMS.contains(&kind) => self.program(command),
-            (None, Some(address), Some(kind)) if HTTP.contains(&kind) => self.address(address),
+            (None, Some(address), Some(kind)) if HTTP.contains(&kind) => {
+                self.address(address, spelling)
+            }
             _ => Err(EntryError::OtherType(kind.unwrap_or_default().to_owned())),
         }
     }
@@ -329,7 +333,11 @@ impl Fields<'_> {
         }))
     }
 
-    fn address(&self, (key, url): (&'static str, &Value)) -> Result<Reach, EntryError> {
+    fn address(
+        &self,
+        (key, url): (&'static str, &Value),
+        kind: Option<&str>,
+    ) -> Result<Reach, EntryError> {
         let mut headers = BTreeMap::new();
         for key in ["requestInit", "requestOptions"] {
             if let Some(options) = self.get(key) {
@@ -349,6 +357,7 @@ impl Fields<'_> {
         Ok(Reach::Address(Address {
             url: url.as_str().ok_or(EntryError::NotAText(key))?.to_owned(),
             headers,
+            is_older: kind == Some(OLDER_HTTP),
         }))
     }
 
@@ -507,7 +516,7 @@ mod tests {
                 json!({"command": "x", "startTimeoutMs": 0}),
                 "`startTimeoutMs`",
             ),
-            (json!({"url": "http://x", "type": "sse"}), "`sse`"),
+            (json!({"command": "x", "type": "sse"}), "`sse`"),
         ] {
             let error = read(value.clone()).unwrap_err().to_string();
             assert!(error.contains(problem), "{value}: {error}");

@@ -100,7 +100,12 @@ fn describe(told: &mut String, server: &Entry) {
         Reach::Address(address) => surroundings.in_address(address).map(|address| {
             let headers = address.headers.iter();
             let headers = headers.map(|(name, value)| format!("with {name}: {value}"));
-            std::iter::once(format!("connects to {}", address.url))
+            let older = if address.is_older {
+                ", by the older transport"
+            } else {
+                ""
+            };
+            std::iter::once(format!("connects to {}{older}", address.url))
                 .chain(headers)
                 .collect()
         }),

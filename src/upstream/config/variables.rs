@@ -121,6 +121,7 @@ impl Surroundings<'_> {
         Ok(Address {
             url: self.fill_in(&address.url)?,
             headers: self.in_map(&address.headers)?,
+            is_older: address.is_older,
         })
     }
 

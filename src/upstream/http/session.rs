@@ -1,0 +1,415 @@
+//! rmcp's HTTP client, for servers as they are.
+//!
+//! A server that was restarted knows nothing of a session from before, and says so in many ways: not only by 404, as it
+//! should, but by 400, 500, or 200 and an error that is nobody's, since it could read no id, or sends another. rmcp waits
+//! for an answer with the right id, and would wait for ever. Here an answer to a POST is the answer to its request,
+//! whatever its id; a session that is lost is given up, and rmcp initialises a new one. It repeats the request only if the
+//! server can't have begun it. What a server has moved, within itself, is followed.
+
+use std::{
+    collections::HashMap,
+    sync::{Arc, Mutex, MutexGuard, PoisonError},
+    time::Duration,
+};
+
+use futures_util::{StreamExt, stream::BoxStream};
+use http::{HeaderName, HeaderValue};
+use reqwest::{StatusCode, Url, redirect};
+use rmcp::{
+    model::{
+        ClientJsonRpcMessage, ClientRequest, JsonRpcMessage, PingRequest, RequestId,
+        ServerJsonRpcMessage,
+    },
+    transport::streamable_http_client::{
+        SseError, StreamableHttpClient, StreamableHttpError, StreamableHttpPostResponse,
+        StreamableHttpResponseLimits,
+    },
+};
+use serde::{Deserialize, de::IgnoredAny};
+use serde_json::value::RawValue;
+use sse_stream::Sse;
+
+/// How long a connection to a server may take.
+const TO_CONNECT: Duration = Duration::from_secs(10);
+
+/// How often in a row a server may say that it is elsewhere.
+const MOST_MOVES: usize = 5;
+
+/// How long a server has to say whether it still knows a session.
+const TO_TELL: Duration = Duration::from_secs(5);
+
+/// The id of the request that asks for that. rmcp's own are numbers.
+const STILL_THERE: &str = "still-there";
+
+type Failure = StreamableHttpError<reqwest::Error>;
+
+/// See the module.
+#[derive(Clone)]
+pub struct Client {
+    inner: reqwest::Client,
+    state: Arc<State>,
+}
+
+#[derive(Default)]
+struct State {
+    /// Where the server has moved to, if it has.
+    moved: Mutex<Option<Arc<str>>>,
+    /// Where it said last that it is.
+    told: Mutex<Option<Moved>>,
+    /// The session that it no longer knows.
+    lost: Mutex<Option<Arc<str>>>,
+}
+
+/// Where a server says that it is.
+#[derive(Debug, Clone)]
+enum Moved {
+    /// Elsewhere on itself.
+    Within(Url),
+    /// On another.
+    Away(Url),
+}
+
+fn locked<T>(mutex: &Mutex<T>) -> MutexGuard<'_, T> {
+    // Nothing is ever left half changed.
+    mutex.lock().unwrap_or_else(PoisonError::into_inner)
+}
+
+/// The part of a message that says what it is.
+#[derive(Deserialize)]
+struct Head<'a> {
+    #[serde(borrow)]
+    id: Option<&'a RawValue>,
+    method: Option<IgnoredAny>,
+}
+
+/// A client that follows no server anywhere.
+///
+/// # Errors
+/// TLS can't be set up.
+pub fn plain() -> Result<reqwest::Client, reqwest::Error> {
+    builder().redirect(redirect::Policy::none()).build()
+}
+
+fn builder() -> reqwest::ClientBuilder {
+    reqwest::Client::builder().connect_timeout(TO_CONNECT)
+}
+
+impl Client {
+    /// A client for one server.
+    ///
+    /// # Errors
+    /// TLS can't be set up.
+    pub fn new() -> Result<Self, reqwest::Error> {
+        let state = Arc::new(State::default());
+        let told = state.clone();
+        let policy = redirect::Policy::custom(move |attempt| {
+            let from = attempt.previous().last();
+            let is_within = from.is_some_and(|from| from.origin() == attempt.url().origin());
+            let keeps_method = matches!(
+                attempt.status(),
+                StatusCode::TEMPORARY_REDIRECT | StatusCode::PERMANENT_REDIRECT
+            );
+            if is_within && keeps_method && attempt.previous().len() <= MOST_MOVES {
+                return attempt.follow();
+            }
+            // A POST would be followed by a GET: it is sent again instead.
+            let url = attempt.url().clone();
+            *locked(&told.told) = Some(match is_within {
+                true => Moved::Within(url),
+                false => Moved::Away(url),
+            });
+            attempt.stop()
+        });
+        let inner = builder().redirect(policy).build()?;
+        Ok(Self { inner, state })
+    }
+
+    /// Where the server is, as far as is known.
+    fn uri(&self, given: Arc<str>) -> Arc<str> {
+        locked(&self.state.moved).clone().unwrap_or(given)
+    }
+
+    /// Posts a message to where the server is, and follows it there.
+    async fn post(
+        &self,
+        uri: Arc<str>,
+        post: &Post,
+    ) -> Result<StreamableHttpPostResponse, Failure> {
+        let mut moves = 0;
+        loop {
+            let answer = self
+                .inner
+                .post_message_with_response_limits(
+                    self.uri(uri.clone()),
+                    post.message.clone(),
+                    post.session.clone(),
+                    post.auth.clone(),
+                    post.headers.clone(),
+                    post.limits,
+                )
+                .await;
+            let Err(StreamableHttpError::UnexpectedServerResponse(said)) = &answer else {
+                return answer;
+            };
+            if !said.starts_with("HTTP 30") {
+                return answer;
+            }
+            let told = locked(&self.state.told).take();
+            match told {
+                Some(Moved::Within(url)) if moves < MOST_MOVES => {
+                    moves += 1;
+                    *locked(&self.state.moved) = Some(url.as_str().into());
+                }
+                Some(Moved::Away(url)) => {
+                    return Err(StreamableHttpError::UnexpectedServerResponse(
+                        format!(
+                            "it says that it is at {url}: if you trust that, write it as its `url`"
+                        )
+                        .into(),
+                    ));
+                }
+                _ => return answer,
+            }
+        }
+    }
+
+    /// Whether the server still knows a session; if it doesn't say, it does.
+    async fn knows(&self, uri: Arc<str>, post: &Post) -> bool {
+        let id = RequestId::String(STILL_THERE.into());
+        let ping = ClientRequest::PingRequest(PingRequest::default());
+        let ping = Post {
+            message: ClientJsonRpcMessage::request(ping, id.clone()),
+            ..post.clone()
+        };
+        match tokio::time::timeout(TO_TELL, self.post(uri, &ping)).await {
+            Ok(Ok(StreamableHttpPostResponse::Json(answer, _))) => id_of(&answer) == Some(&id),
+            Ok(Ok(_)) | Err(_) => true,
+            Ok(Err(_)) => false,
+        }
+    }
+}
+
+/// One message to a server.
+#[derive(Clone)]
+struct Post {
+    message: ClientJsonRpcMessage,
+    session: Option<Arc<str>>,
+    auth: Option<String>,
+    headers: HashMap<HeaderName, HeaderValue>,
+    limits: StreamableHttpResponseLimits,
+}
+
+impl StreamableHttpClient for Client {
+    type Error = reqwest::Error;
+
+    async fn post_message(
+        &self,
+        uri: Arc<str>,
+        message: ClientJsonRpcMessage,
+        session: Option<Arc<str>>,
+        auth: Option<String>,
+        headers: HashMap<HeaderName, HeaderValue>,
+    ) -> Result<StreamableHttpPostResponse, Failure> {
+        let limits = StreamableHttpResponseLimits::default();
+        self.post_message_with_response_limits(uri, message, session, auth, headers, limits)
+            .await
+    }
+
+    async fn post_message_with_response_limits(
+        &self,
+        uri: Arc<str>,
+        message: ClientJsonRpcMessage,
+        session: Option<Arc<str>>,
+        auth: Option<String>,
+        headers: HashMap<HeaderName, HeaderValue>,
+        limits: StreamableHttpResponseLimits,
+    ) -> Result<StreamableHttpPostResponse, Failure> {
+        if session.is_some() && *locked(&self.state.lost) == session {
+            return Err(StreamableHttpError::SessionExpired);
+        }
+        let id = match &message {
+            JsonRpcMessage::Request(request) => Some(request.id.clone()),
+            _ => None,
+        };
+        let post = Post {
+            message,
+            session,
+            auth,
+            headers,
+            limits,
+        };
+        let answer = self.post(uri.clone(), &post).await;
+        let Some(id) = id else {
+            return answer;
+        };
+        let has_session = post.session.is_some();
+        match answer {
+            Ok(StreamableHttpPostResponse::Json(answer, session))
+                if id_of(&answer) != Some(&id) =>
+            {
+                match answer {
+                    JsonRpcMessage::Error(error) => {
+                        if has_session && is_about_sessions(&error.error.message) {
+                            return Err(StreamableHttpError::SessionExpired);
+                        }
+                        if has_session && !self.knows(uri, &post).await {
+                            locked(&self.state.lost).clone_from(&post.session);
+                        }
+                        let answer = ServerJsonRpcMessage::error(error.error, Some(id));
+                        Ok(StreamableHttpPostResponse::Json(answer, session))
+                    }
+                    JsonRpcMessage::Response(mut response) => {
+                        response.id = id;
+                        let answer = JsonRpcMessage::Response(response);
+                        Ok(StreamableHttpPostResponse::Json(answer, session))
+                    }
+                    other => Ok(StreamableHttpPostResponse::Json(other, session)),
+                }
+            }
+            Ok(StreamableHttpPostResponse::Sse(stream, session)) => {
+                let stream = stream.map(move |event| event.map(|event| addressed(event, &id)));
+                Ok(StreamableHttpPostResponse::Sse(stream.boxed(), session))
+            }
+            Err(StreamableHttpError::UnexpectedServerResponse(said))
+                if has_session && said.starts_with("HTTP 4") && is_about_sessions(&said) =>
+            {
+                Err(StreamableHttpError::SessionExpired)
+            }
+            other => other,
+        }
+    }
+
+    async fn delete_session(
+        &self,
+        uri: Arc<str>,
+        session: Arc<str>,
+        auth: Option<String>,
+        headers: HashMap<HeaderName, HeaderValue>,
+    ) -> Result<(), Failure> {
+        let uri = self.uri(uri);
+        self.inner.delete_session(uri, session, auth, headers).await
+    }
+
+    async fn get_stream(
+        &self,
+        uri: Arc<str>,
+        session: Option<Arc<str>>,
+        last_event: Option<String>,
+        auth: Option<String>,
+        headers: HashMap<HeaderName, HeaderValue>,
+    ) -> Result<BoxStream<'static, Result<Sse, SseError>>, Failure> {
+        let uri = self.uri(uri);
+        self.inner
+            .get_stream(uri, session, last_event, auth, headers)
+            .await
+    }
+
+    async fn get_stream_with_max_sse_event_size(
+        &self,
+        uri: Arc<str>,
+        session: Option<Arc<str>>,
+        last_event: Option<String>,
+        auth: Option<String>,
+        headers: HashMap<HeaderName, HeaderValue>,
+        largest: usize,
+    ) -> Result<BoxStream<'static, Result<Sse, SseError>>, Failure> {
+        let uri = self.uri(uri);
+        self.inner
+            .get_stream_with_max_sse_event_size(uri, session, last_event, auth, headers, largest)
+            .await
+    }
+}
+
+/// The id of the request that a message answers.
+fn id_of(message: &ServerJsonRpcMessage) -> Option<&RequestId> {
+    match message {
+        JsonRpcMessage::Response(response) => Some(&response.id),
+        JsonRpcMessage::Error(error) => error.id.as_ref(),
+        _ => None,
+    }
+}
+
+/// Whether an error says that a session is unknown, so that nothing can have begun in it: in the words of the SDKs, and of
+/// servers without one.
+fn is_about_sessions(said: &str) -> bool {
+    let said = said.to_ascii_lowercase();
+    ["session", "not initialized", "not initialised"]
+        .iter()
+        .any(|word| said.contains(word))
+}
+
+/// An event of the answer to a request, with the request's id if it is the answer itself.
+fn addressed(mut event: Sse, id: &RequestId) -> Sse {
+    let Some(data) = &event.data else {
+        return event;
+    };
+    let Ok(head) = serde_json::from_str::<Head<'_>>(data) else {
+        return event;
+    };
+    let Ok(right) = serde_json::to_value(id) else {
+        return event;
+    };
+    let is_answer = head.method.is_none();
+    if is_answer
+        && head.id.map(RawValue::get) != Some(right.to_string().as_str())
+        && let Ok(serde_json::Value::Object(mut message)) = serde_json::from_str(data)
+    {
+        message.insert("id".to_owned(), right);
+        event.data = Some(serde_json::Value::Object(message).to_string());
+    }
+    event
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    #[test]
+    fn an_answer_in_a_stream_is_that_to_its_request() {
+        let id = RequestId::Number(7);
+        let addressed = |data: &str| {
+            let event = addressed(Sse::default().data(data), &id);
+            event.data.unwrap()
+        };
+        for (data, after) in [
+            (
+                r#"{"jsonrpc":"2.0","id":7,"result":{}}"#,
+                r#"{"jsonrpc":"2.0","id":7,"result":{}}"#,
+            ),
+            (
+                r#"{"jsonrpc":"2.0","id":"7","result":{}}"#,
+                r#"{"jsonrpc":"2.0","id":7,"result":{}}"#,
+            ),
+            (
+                r#"{"jsonrpc":"2.0","id":null,"error":{"code":-1,"message":""}}"#,
+                r#"{"jsonrpc":"2.0","id":7,"error":{"code":-1,"message":""}}"#,
+            ),
+            (
+                r#"{"jsonrpc":"2.0","method":"notifications/progress"}"#,
+                r#"{"jsonrpc":"2.0","method":"notifications/progress"}"#,
+            ),
+            (
+                r#"{"jsonrpc":"2.0","id":1,"method":"ping"}"#,
+                r#"{"jsonrpc":"2.0","id":1,"method":"ping"}"#,
+            ),
+            ("no JSON", "no JSON"),
+        ] {
+            assert_eq!(addressed(data), after);
+        }
+    }
+
+    #[test]
+    fn a_lost_session_is_known_by_what_servers_say_of_it() {
+        for said in [
+            "Bad Request: No valid session ID provided",
+            "Session not found",
+            "Bad Request: Server not initialized",
+            "HTTP 400 Bad Request: Invalid session",
+        ] {
+            assert!(is_about_sessions(said), "{said}");
+        }
+        for said in ["Unknown tool", "Invalid params", "HTTP 400 Bad Request: "] {
+            assert!(!is_about_sessions(said), "{said}");
+        }
+    }
+}
