@@ -5,6 +5,7 @@
 pub mod budget;
 pub mod byte_text;
 pub mod client_rules;
+pub mod colour;
 pub mod excerpt;
 pub mod files;
 pub mod freed_memory;

@@ -4,6 +4,8 @@
 
 use std::io::{self, Write};
 
+use crate::base::colour::painted;
+
 /// Writes a line to standard output. A reader that left, such as `head`, is no failure.
 pub fn say(line: &str) {
     let mut output = io::stdout().lock();
@@ -15,6 +17,14 @@ pub fn show(text: &str) -> bool {
     let mut output = io::stdout().lock();
     let shown = output.write_all(text.as_bytes());
     shown.and_then(|()| output.flush()).is_ok()
+}
+
+/// Writes to standard output with marks and diffs in colours, where that is a terminal whose user wants them.
+pub fn show_painted(text: &str) {
+    let mut output = anstream::stdout().lock();
+    let _ = output
+        .write_all(painted(text).as_bytes())
+        .and_then(|()| output.flush());
 }
 
 /// Writes a line to standard error: for problems, and for notes beside what a client reads.

@@ -106,7 +106,10 @@ impl Doctor {
             true => format!("{:#}\n", in_fields(&examined)),
             false => in_words(&examined, self.fix),
         };
-        console::show(&text);
+        match self.json {
+            true => drop(console::show(&text)),
+            false => console::show_painted(&text),
+        }
         // Each version that looks is known to later ones by that. What can't be noted is no worse than before.
         let _ = known::note(&folders.shared, &machine.program);
         if mended.is_some_and(|mended| mended.unanswered) {
@@ -136,10 +139,10 @@ impl Doctor {
 
     /// Mends what a person wants mended.
     fn mend(&self, examined: &[Examined]) -> Mended {
-        let (mut input, mut output) = (io::stdin().lock(), io::stderr().lock());
+        let (mut input, mut output) = (io::stdin().lock(), anstream::stderr().lock());
         let how = if self.yes { How::Yes } else { How::Ask };
         let is_terminal = io::stdin().is_terminal();
-        let mut asking = Asking::new(how, is_terminal, &mut input, &mut output);
+        let mut asking = Asking::new(how, is_terminal, &mut input, &mut output).in_colours();
         let mends = findings(examined).filter_map(|(_, finding)| {
             let fix = finding.mend.as_ref()?.fix.as_ref()?;
             Some((finding, fix))

@@ -2,6 +2,7 @@
 //!
 //! This is the one place that knows all floors of the house, and puts them together.
 
+mod completions;
 pub mod computers;
 mod console;
 mod demo;
@@ -13,6 +14,7 @@ mod limits;
 mod list;
 mod log;
 mod logs;
+mod man;
 mod pause;
 mod serve;
 mod setup;
@@ -50,6 +52,11 @@ pub struct CommandLine {
 }
 
 const AFTER_HELP: &str = "\
+Begin with:
+  mcp-bridge setup
+and where something does not work:
+  mcp-bridge doctor
+
 In the game, on each computer:
   wget run http://HOST:3001/install.lua
   mcp-computer ws://HOST:3001
@@ -87,6 +94,8 @@ commands! { Command, run(folders: &Folders) -> ExitCode:
     log::Log,
     upstream::Upstream,
     trust::Trust,
+    completions::Completions,
+    man::Man,
     #[cfg(unix)]
     hold::Hold,
 }

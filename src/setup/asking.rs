@@ -3,6 +3,7 @@
 use std::io::{BufRead, Write};
 
 use super::{change::Change, refusal::Refusal};
+use crate::base::colour;
 
 /// How far a person lets it go.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
@@ -38,6 +39,8 @@ pub struct Asking<'a> {
     pub input: &'a mut dyn BufRead,
     /// Where everything is shown.
     pub output: &'a mut dyn Write,
+    /// Whether marks and diffs are in colours.
+    pub is_coloured: bool,
     /// Whether something would have been asked, and nobody was there.
     pub nobody_answered: bool,
     /// Whether something was refused or failed.
@@ -57,13 +60,25 @@ impl<'a> Asking<'a> {
             is_terminal,
             input,
             output,
+            is_coloured: false,
             nobody_answered: false,
             failed: false,
         }
     }
 
+    /// The same, with marks and diffs in colours: `output` drops those that nobody wants.
+    #[must_use]
+    pub fn in_colours(self) -> Self {
+        Self {
+            is_coloured: true,
+            ..self
+        }
+    }
+
     /// Says one line or several. A reader that left is no failure.
     pub fn say(&mut self, text: &str) {
+        let painted = self.is_coloured.then(|| colour::painted(text));
+        let text = painted.as_deref().unwrap_or(text);
         let _ = writeln!(self.output, "{text}").and_then(|()| self.output.flush());
     }
 

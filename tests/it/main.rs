@@ -20,6 +20,7 @@ mod conformity;
 mod doctor;
 mod errors;
 mod examples;
+mod for_people;
 mod hands;
 mod http;
 mod http_manners;

@@ -78,9 +78,10 @@ impl Setup {
             );
             return ExitCode::FAILURE;
         };
-        let (mut input, mut output) = (io::stdin().lock(), io::stdout().lock());
+        let (mut input, mut output) = (io::stdin().lock(), anstream::stdout().lock());
         let how = self.how.how();
-        let mut asking = Asking::new(how, io::stdin().is_terminal(), &mut input, &mut output);
+        let mut asking =
+            Asking::new(how, io::stdin().is_terminal(), &mut input, &mut output).in_colours();
         let mut scene = Scene {
             machine: &machine,
             folders,
