@@ -2,11 +2,10 @@
 
 use std::process::ExitCode;
 
-use clap::{Args, CommandFactory};
+use clap::{Args, Command};
 use clap_complete::Shell;
 
-use super::{CommandLine, console};
-use crate::settings::Folders;
+use super::console;
 
 /// Print what makes your shell complete commands and flags
 #[derive(Debug, Args)]
@@ -24,8 +23,8 @@ pub struct Completions {
 }
 
 impl Completions {
-    pub fn run(self, _: &Folders) -> ExitCode {
-        let mut command = CommandLine::command();
+    /// Prints it for this command line.
+    pub fn run(self, mut command: Command) -> ExitCode {
         let name = command.get_name().to_owned();
         let mut script = Vec::new();
         clap_complete::generate(self.shell, &mut command, name, &mut script);

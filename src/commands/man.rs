@@ -2,10 +2,9 @@
 
 use std::process::ExitCode;
 
-use clap::{Args, CommandFactory};
+use clap::Args;
 
-use super::{CommandLine, console, startup};
-use crate::settings::Folders;
+use super::{console, startup};
 
 /// Print the manual page, or that of a command
 #[derive(Debug, Args)]
@@ -18,8 +17,8 @@ pub struct Man {
 }
 
 impl Man {
-    pub fn run(self, _: &Folders) -> ExitCode {
-        let mut command = CommandLine::command();
+    /// Prints it for this command line.
+    pub fn run(self, mut command: clap::Command) -> ExitCode {
         // Gives every command its whole name.
         command.build();
         for name in &self.command {

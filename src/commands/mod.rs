@@ -31,7 +31,7 @@ mod worker;
 
 use std::process::ExitCode;
 
-use clap::{Parser, Subcommand};
+use clap::{CommandFactory, Parser, Subcommand};
 
 use list::commands;
 
@@ -45,7 +45,7 @@ use crate::settings::Folders;
 #[command(name = "mcp-bridge", version, after_help = AFTER_HELP, args_conflicts_with_subcommands = true)]
 pub struct CommandLine {
     #[command(subcommand)]
-    command: Option<Command>,
+    command: Option<Any>,
 
     #[command(flatten)]
     without: stdio::Stdio,
@@ -71,9 +71,20 @@ impl CommandLine {
         let folders = Folders::from_environment(startup::variable);
         match self.command {
             None => self.without.run(&folders),
-            Some(command) => command.run(&folders),
+            Some(Any::One(command)) => command.run(&folders),
+            Some(Any::Completions(completions)) => completions.run(Self::command()),
+            Some(Any::Man(man)) => man.run(Self::command()),
         }
     }
+}
+
+/// All there are: those that tell of the command line itself are given it.
+#[derive(Debug, Subcommand)]
+enum Any {
+    #[command(flatten)]
+    One(Command),
+    Completions(completions::Completions),
+    Man(man::Man),
 }
 
 // In the order of the help.
@@ -94,8 +105,6 @@ commands! { Command, run(folders: &Folders) -> ExitCode:
     log::Log,
     upstream::Upstream,
     trust::Trust,
-    completions::Completions,
-    man::Man,
     #[cfg(unix)]
     hold::Hold,
 }
@@ -103,8 +112,6 @@ commands! { Command, run(folders: &Folders) -> ExitCode:
 #[cfg(test)]
 mod tests {
     use std::{env, fmt::Write, fs, path::Path};
-
-    use clap::CommandFactory;
 
     use super::*;
 
