@@ -100,6 +100,8 @@ impl Change {
         };
         let Some(after) = &self.after else {
             fs::remove_file(&self.before.target).map_err(failed)?;
+            // A file that goes was made by us, and so was what was kept of it. It does no harm if it stays.
+            let _ = fs::remove_file(self.backup());
             return Ok(());
         };
         let mut bytes = String::with_capacity(after.len() + BOM.len());

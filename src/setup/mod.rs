@@ -14,4 +14,6 @@ mod hiding;
 pub mod ledger;
 pub mod machine;
 pub mod refusal;
+mod run;
+pub mod service;
 mod splice;

@@ -54,6 +54,8 @@ mod sandbox;
 mod scripts;
 mod setup_client;
 mod setup_game;
+#[cfg(unix)]
+mod setup_service;
 mod simulator;
 mod stdio;
 mod taken;

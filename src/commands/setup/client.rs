@@ -1,10 +1,8 @@
 //! `mcp-bridge setup client`: the bridge's entry in the files of MCP clients.
 
-use std::{collections::BTreeMap, path::Path};
-
 use clap::{Args, ValueEnum};
 
-use super::scene::Scene;
+use super::{environment::environment, scene::Scene};
 use crate::{
     commands::startup,
     settings::{Config, FlagsOf, McpConfig},
@@ -26,12 +24,6 @@ const NAME: &str = "computercraft";
 
 /// Longer names leave no room for the names of tools: some clients allow 60 characters for both together.
 const LONGEST_NAME: usize = 24;
-
-/// The variable that names the user's tools, by paths that have to be whole.
-const TOOLS: &str = "MCP_BRIDGE_TOOLS";
-
-/// Variables that move our folders. A client may not hand them on, and then its bridge would not find the others.
-const FOLDERS: [&str; 2] = ["MCP_BRIDGE_CONFIG_DIR", "MCP_BRIDGE_STATE_DIR"];
 
 /// Add the bridge to the MCP clients that are installed here; settings that are given go into its entry
 #[derive(Debug, Args)]
@@ -193,29 +185,7 @@ impl Client {
                 "{variable} counts only with --http: a bridge that a client starts serves no HTTP."
             ));
         }
-        // Only the flags: what the environment and config.toml say, the bridge reads by itself.
-        let config = Config::resolve(&self.settings.given, |_| None, Path::new("config.toml"), "")
-            .map_err(|error| wrong(&error))?;
-        let mut env: BTreeMap<_, _> = own
-            .into_iter()
-            .map(|(name, value)| (name.to_owned(), value))
-            .collect();
-        if let Some(tools) = env.get_mut(TOOLS) {
-            let folders = config
-                .tools
-                .chosen
-                .folders
-                .iter()
-                .map(|folder| folder.display().to_string());
-            let names = config.tools.chosen.names.into_iter().flatten();
-            *tools = folders.chain(names).collect::<Vec<_>>().join(",");
-        }
-        for variable in FOLDERS {
-            if let Some(folder) = scene.machine.variable(variable) {
-                let folder = std::path::absolute(folder).map_err(|error| wrong(&error))?;
-                env.insert(variable.to_owned(), folder.display().to_string());
-            }
-        }
+        let env = environment(&self.settings, scene.machine)?;
         let command = scene.machine.program.display().to_string();
         Ok((Reach::Program { command, env }, url))
     }

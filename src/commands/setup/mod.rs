@@ -2,8 +2,10 @@
 //! is in `setup/`.
 
 mod client;
+mod environment;
 mod game;
 mod scene;
+mod service;
 
 use std::{
     io::{self, IsTerminal},
@@ -68,6 +70,7 @@ impl Choice {
 commands! { Part, run(scene: &mut Scene<'_, '_>) -> ():
     client::Client,
     game::Game,
+    service::Service,
 }
 
 impl Setup {
@@ -94,6 +97,11 @@ impl Setup {
                 client::Client::default().run(&mut scene);
                 scene.asking.say("");
                 game::Game::default().run(&mut scene);
+                // It is added only where somebody asks for it.
+                if scene.remove {
+                    scene.asking.say("");
+                    service::Service::default().run(&mut scene);
+                }
             }
         }
         if asking.nobody_answered {
