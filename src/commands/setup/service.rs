@@ -133,8 +133,8 @@ fn take_out(service: &service::Service, scene: &mut Scene<'_, '_>) -> Result<(),
         scene.asking.say("No service is noted that setup added.");
         return Ok(());
     }
-    if let Some((before, change, after)) = service.removing().map_err(words)? {
-        for run in before.iter().chain(&after) {
+    if let Some(removal) = service.removing().map_err(words)? {
+        for run in removal.before.iter().chain(&removal.after) {
             scene.asking.say(&run.shown);
         }
         let verdict = scene.asking.agrees(&format!(
@@ -145,14 +145,14 @@ fn take_out(service: &service::Service, scene: &mut Scene<'_, '_>) -> Result<(),
             return Ok(());
         }
         let mut troubles = Vec::new();
-        for run in before {
+        for run in removal.before {
             // It may not run, or be known no more.
             if let Err(error) = run.run(scene.machine) {
                 troubles.push(format!("! {}: {error}", run.shown));
             }
         }
-        change.apply().map_err(words)?;
-        for run in after {
+        removal.change.apply().map_err(words)?;
+        for run in removal.after {
             if let Err(error) = run.run(scene.machine) {
                 troubles.push(format!("! {}: {error}", run.shown));
             }

@@ -50,6 +50,16 @@ pub struct Steps {
     pub note: Option<&'static str>,
 }
 
+/// What takes a service out.
+pub struct Removal {
+    /// What is run first.
+    pub before: Vec<Run>,
+    /// The change by which its file goes.
+    pub change: Change,
+    /// What is run after that.
+    pub after: Vec<Run>,
+}
+
 impl Service {
     /// The service on this machine.
     pub fn of(machine: &Machine) -> Self {
@@ -170,12 +180,11 @@ impl Service {
         }))
     }
 
-    /// What stops it and takes it out: what is run before the file goes, the file, and what is run after that. None where
-    /// there is none.
+    /// What stops it and takes it out; none where there is none.
     ///
     /// # Errors
     /// The file is somebody else's, or can't be read.
-    pub fn removing(&self) -> Result<Option<(Vec<Run>, Change, Vec<Run>)>, Refusal> {
+    pub fn removing(&self) -> Result<Option<Removal>, Refusal> {
         let found = self.found()?;
         if found.text.is_none() {
             return Ok(None);
@@ -198,7 +207,11 @@ impl Service {
             ),
         };
         let flat = |runs: Vec<Option<Run>>| runs.into_iter().flatten().collect();
-        Ok(Some((flat(before), Change::new(found, None), flat(after))))
+        Ok(Some(Removal {
+            before: flat(before),
+            change: Change::new(found, None),
+            after: flat(after),
+        }))
     }
 
     /// The file as it is, if it is ours or not there.
@@ -285,8 +298,8 @@ mod tests {
             let steps = service.adding(text.clone()).unwrap().unwrap();
             steps.change.apply().unwrap();
             assert!(service.adding(text.clone()).unwrap().is_none());
-            let (_, change, _) = service.removing().unwrap().unwrap();
-            change.apply().unwrap();
+            let removal = service.removing().unwrap().unwrap();
+            removal.change.apply().unwrap();
             assert!(service.removing().unwrap().is_none());
 
             std::fs::write(&service.file, "somebody else's").unwrap();
