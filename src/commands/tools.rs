@@ -7,9 +7,10 @@ use std::{
     sync::Arc,
 };
 
-use anyhow::{Context as _, bail};
+use anyhow::{Context as _, anyhow, bail};
 use clap::{Args, Subcommand};
 use futures_util::{FutureExt, future::BoxFuture};
+use rmcp::model::JsonObject;
 use serde_json::Value;
 
 use super::{
@@ -18,6 +19,7 @@ use super::{
     startup,
 };
 use crate::{
+    base::files,
     settings::{Config, Flags, FlagsOf, Folders, ToolsConfig},
     tools::{
         self, Catalogue, Client, Context, Found, Level, Listener, Notes, Offer, Pause, Step,
@@ -28,6 +30,9 @@ use crate::{
         source::fixed,
     },
 };
+
+/// The largest file of arguments that is read, in bytes: as much as a call over standard input may have.
+const LARGEST_ARGUMENTS: u64 = 16 * 1024 * 1024;
 
 /// Write, check and try tools of your own
 #[derive(Debug, Args)]
@@ -72,13 +77,71 @@ enum Action {
         /// Its name
         name: String,
 
-        /// Its arguments, as a JSON object
-        #[arg(long, value_name = "JSON", default_value = "{}")]
-        args: String,
+        #[command(flatten)]
+        arguments: Arguments,
 
         #[command(flatten)]
         settings: FlagsOf<Config>,
     },
+}
+
+/// What a tool is given: a shell of Windows can't hand on JSON with its quotes, so there are ways without.
+#[derive(Debug, Args)]
+struct Arguments {
+    /// An argument, such as text=hello; what the tool takes as something else than text is read as JSON
+    #[arg(long = "arg", value_name = "NAME=VALUE")]
+    one_by_one: Vec<String>,
+
+    /// Its arguments, as a JSON object
+    #[arg(long, value_name = "JSON", conflicts_with = "args_file")]
+    args: Option<String>,
+
+    /// A file with its arguments, as a JSON object; - is standard input
+    #[arg(long, value_name = "FILE")]
+    args_file: Option<PathBuf>,
+}
+
+impl Arguments {
+    /// What is given of these to a tool with this schema.
+    fn read(&self, schema: &JsonObject) -> anyhow::Result<JsonObject> {
+        let (source, text) = match (&self.args, &self.args_file) {
+            (Some(text), _) => ("--args".to_owned(), text.clone()),
+            (None, Some(file)) if file == Path::new("-") => (
+                "standard input".to_owned(),
+                io::read_to_string(io::stdin())?,
+            ),
+            (None, Some(file)) => {
+                let text = files::read_text(file, LARGEST_ARGUMENTS)
+                    .map_err(|error| anyhow!("{} {error}", file.display()))?;
+                (file.display().to_string(), text)
+            }
+            (None, None) => (String::new(), "{}".to_owned()),
+        };
+        let json = text.trim_start_matches('\u{feff}');
+        let Ok(Value::Object(mut arguments)) = serde_json::from_str(json) else {
+            bail!("{source} must be a JSON object, such as {{\"name\":\"World\"}}, not {text}");
+        };
+        for given in &self.one_by_one {
+            let Some((name, value)) = given.split_once('=') else {
+                bail!("--arg must be NAME=VALUE, such as text=hello, not {given}");
+            };
+            arguments.insert(name.to_owned(), value_of(value, schema, name));
+        }
+        Ok(arguments)
+    }
+}
+
+/// A value as the schema takes the argument of this name: as text, if it takes any, or else as JSON.
+fn value_of(value: &str, schema: &JsonObject, name: &str) -> Value {
+    let property = schema.get("properties").and_then(|all| all.get(name));
+    let kind = property.and_then(|property| property.get("type"));
+    let takes_text = match kind {
+        Some(Value::String(kind)) => kind == "string",
+        Some(Value::Array(kinds)) => kinds.iter().any(|kind| kind == "string"),
+        _ => false,
+    };
+    let json = (!takes_text).then(|| serde_json::from_str(value).ok());
+    json.flatten().unwrap_or_else(|| value.into())
 }
 
 impl Tools {
@@ -93,9 +156,9 @@ impl Tools {
             } => write_new(&name, folder, computer, folders).map(|()| true),
             Action::Run {
                 name,
-                args,
+                arguments,
                 settings,
-            } => run(&name, &args, &settings.given, folders),
+            } => run(&name, &arguments, &settings.given, folders),
         };
         match all_is_well {
             Ok(true) => ExitCode::SUCCESS,
@@ -179,11 +242,13 @@ fn check(folder: Option<PathBuf>, flags: &Flags, folders: &Folders) -> anyhow::R
 }
 
 /// Runs a tool.
-fn run(name: &str, arguments: &str, flags: &Flags, folders: &Folders) -> anyhow::Result<bool> {
+fn run(
+    name: &str,
+    arguments: &Arguments,
+    flags: &Flags,
+    folders: &Folders,
+) -> anyhow::Result<bool> {
     in_runtime(async {
-        let Ok(Value::Object(arguments)) = serde_json::from_str(arguments) else {
-            bail!("--args must be a JSON object, such as {{\"name\":\"World\"}}, not {arguments}");
-        };
         let config = load(flags, folders)?;
         let (catalogue, problems) = read(&config, folders);
         for problem in &problems {
@@ -196,6 +261,7 @@ fn run(name: &str, arguments: &str, flags: &Flags, folders: &Folders) -> anyhow:
             Found::Refused(refusal) => bail!("{}", refusal.of(name)),
             Found::Nothing => bail!("there is no tool {name}; `mcp-bridge tools list` names all"),
         };
+        let arguments = arguments.read(&tool.definition().input_schema)?;
         fleet.want();
         let notes = Notes::default();
         let context = Context {
@@ -309,7 +375,7 @@ fn write_new(
         format!(" --tools \"{}\"", root.display())
     };
     say(&format!(
-        "Try it: mcp-bridge tools run {name}{given} --args '{{\"text\":\"hello\"}}'"
+        "Try it: mcp-bridge tools run {name}{given} --arg text=hello"
     ));
     say("A bridge that runs has it within a second.");
     Ok(())
@@ -326,3 +392,29 @@ fn write(file: &Path, text: &str) -> anyhow::Result<()> {
 const MANIFEST: &str = include_str!("../../lua/new-tool/_index.yaml");
 const ON_HOST: &str = include_str!("../../lua/new-tool/on-host.lua");
 const ON_COMPUTER: &str = include_str!("../../lua/new-tool/on-computer.lua");
+
+#[cfg(test)]
+mod tests {
+    use serde_json::json;
+
+    use super::*;
+
+    #[test]
+    fn a_value_is_what_the_schema_takes() {
+        let schema = json!({"properties": {
+            "text": {"type": "string"}, "count": {"type": "integer"}, "either": {"type": ["string", "null"]},
+            "list": {"type": "array"},
+        }});
+        let schema = schema.as_object().unwrap();
+        for (name, value, read) in [
+            ("text", "5", json!("5")),
+            ("either", "true", json!("true")),
+            ("count", "5", json!(5)),
+            ("count", "five", json!("five")),
+            ("list", "[1, 2]", json!([1, 2])),
+            ("unknown", "{}", json!({})),
+        ] {
+            assert_eq!(value_of(value, schema, name), read, "{name}={value}");
+        }
+    }
+}

@@ -220,7 +220,10 @@ fn a_new_tool_is_written_checked_listed_and_run() {
         line.extend(arguments);
         let written = run(folder.path(), &line);
         assert!(written.status.success(), "{}", text(&written.stderr));
-        assert!(text(&written.stdout).contains(&format!("mcp-bridge tools run {name} --args")));
+        assert!(
+            text(&written.stdout)
+                .contains(&format!("mcp-bridge tools run {name} --arg text=hello"))
+        );
     }
     let checked = run(folder.path(), &["tools", "check"]);
     assert!(checked.status.success(), "{}", text(&checked.stdout));
@@ -243,8 +246,25 @@ fn a_new_tool_is_written_checked_listed_and_run() {
         (text(&ran.stdout).as_str(), ran.status.success()),
         ("You said: hello\n", true)
     );
+    // In ways that a shell of Windows can hand on.
+    let file = folder.path().join("arguments.json");
+    std::fs::write(&file, "\u{feff}{\"text\": \"hello\"}\r\n").unwrap();
+    let file = file.to_string_lossy();
+    for (arguments, said) in [
+        (&["--arg", "text=a=b \"c\""][..], "You said: a=b \"c\"\n"),
+        (&["--args-file", &file], "You said: hello\n"),
+        (&["--args-file", &file, "--arg", "text=5"], "You said: 5\n"),
+    ] {
+        let ran = run(
+            folder.path(),
+            &[&["tools", "run", "shout"][..], arguments].concat(),
+        );
+        assert_eq!(text(&ran.stdout), said, "{arguments:?}: {ran:?}");
+    }
 
     for (arguments, said) in [
+        (vec!["shout", "--arg", "text"], "--arg must be NAME=VALUE"),
+        (vec!["shout", "--args-file", "nowhere.json"], "nowhere.json"),
         (vec!["shout", "--args", "{}"], "`text` is missing."),
         (
             vec!["whisper", "--args", r#"{"text": "x"}"#],
