@@ -103,6 +103,11 @@ impl Share {
         self.of.is_tight()
     }
 
+    /// Whether more is held of what it is a share of than that is.
+    pub fn is_exceeded(&self) -> bool {
+        self.of.used.load(Ordering::Relaxed) > self.of.most
+    }
+
     /// Takes this many bytes more; tells whether there was room for them.
     pub fn take(&mut self, bytes: usize) -> bool {
         let taken = self.of.take(bytes);

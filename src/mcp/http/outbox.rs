@@ -4,7 +4,7 @@
 //! A message stays until newer ones need its room, so that a client whose connection broke can ask for what followed
 //! the last one it got (MCP 2025-11-25, basic/transports, "Resumability and Redelivery").
 
-use std::{collections::HashMap, time::Duration};
+use std::{collections::HashMap, sync::Arc, time::Duration};
 
 use rmcp::{
     model::{JsonRpcMessage, ProgressToken, RequestId, ServerJsonRpcMessage, ServerNotification},
@@ -12,6 +12,7 @@ use rmcp::{
 };
 
 use super::stream::{Next, Stream};
+use crate::base::budget::Budget;
 
 /// The stream of what belongs to no request.
 pub const STANDALONE: u64 = 0;
@@ -30,6 +31,8 @@ pub struct Outbox {
     /// without data for a broken message.
     pub primes: bool,
     closed: bool,
+    /// The room for the streams of all sessions.
+    room: Arc<Budget>,
 }
 
 /// A reader's place at a stream.
@@ -51,25 +54,26 @@ pub enum Taken {
     Over,
 }
 
-impl Default for Outbox {
-    fn default() -> Self {
+impl Outbox {
+    /// One whose streams share this room with those of other sessions. What finds none is progress that gives way to newer.
+    pub fn new(room: Arc<Budget>) -> Self {
         Self {
-            streams: HashMap::from([(STANDALONE, Stream::default())]),
+            streams: HashMap::from([(STANDALONE, Stream::in_room(room.share()))]),
             requests: HashMap::new(),
             next_stream: STANDALONE + 1,
             primes: false,
             closed: false,
+            room,
         }
     }
-}
 
-impl Outbox {
     /// Opens the stream of a request. None if a request of this id has no answer yet.
     pub fn open(&mut self, id: &RequestId, token: Option<ProgressToken>) -> Option<u64> {
         if self.requests.contains_key(id) {
             return None;
         }
-        let stream = self.add(Stream::of_request(token));
+        let stream = Stream::of_request(token, self.room.share());
+        let stream = self.add(stream);
         self.requests.insert(id.clone(), stream);
         Some(stream)
     }
@@ -240,6 +244,11 @@ pub mod tests {
     use serde_json::json;
 
     use super::*;
+
+    /// One that has a megabyte for all its streams.
+    fn outbox() -> Outbox {
+        Outbox::new(Budget::new(1024 * 1024))
+    }
     use crate::mcp::http::stream::MAX_KEPT_BYTES;
 
     pub fn answer(id: i64) -> ServerJsonRpcMessage {
@@ -281,7 +290,7 @@ pub mod tests {
 
     #[test]
     fn each_request_has_a_stream_of_its_own_which_ends_with_the_answer() {
-        let mut outbox = Outbox::default();
+        let mut outbox = outbox();
         let first = outbox.open(&RequestId::Number(7), token(1)).unwrap();
         let second = outbox.open(&RequestId::Number(8), token(2)).unwrap();
         assert!(outbox.open(&RequestId::Number(7), None).is_none());
@@ -295,7 +304,7 @@ pub mod tests {
 
     #[test]
     fn a_reader_that_comes_again_gets_what_followed() {
-        let mut outbox = Outbox::default();
+        let mut outbox = outbox();
         let stream = outbox.open(&RequestId::Number(7), token(1)).unwrap();
         let lost = outbox.attach(stream, None).unwrap();
         for _ in 0..3 {
@@ -312,7 +321,7 @@ pub mod tests {
 
     #[test]
     fn of_a_stream_that_nobody_reads_the_newest_messages_are_kept_and_the_answer_always() {
-        let mut outbox = Outbox::default();
+        let mut outbox = outbox();
         let stream = outbox.open(&RequestId::Number(7), token(1)).unwrap();
         for _ in 0..1_000 {
             outbox.deliver(progress(1), 10);
@@ -324,7 +333,7 @@ pub mod tests {
 
     #[test]
     fn a_complete_stream_is_forgotten_but_not_before_its_reader_has_it() {
-        let mut outbox = Outbox::default();
+        let mut outbox = outbox();
         let stream = outbox.open(&RequestId::Number(7), None).unwrap();
         let place = outbox.attach(stream, None).unwrap();
         outbox.deliver(answer(7), 10);
@@ -336,7 +345,7 @@ pub mod tests {
 
     #[test]
     fn what_is_given_up_ends_without_an_answer() {
-        let mut outbox = Outbox::default();
+        let mut outbox = outbox();
         let stream = outbox.open(&RequestId::Number(7), None).unwrap();
         let place = outbox.attach(stream, None).unwrap();
         outbox.cancel(&RequestId::Number(7));
@@ -346,7 +355,7 @@ pub mod tests {
 
     #[test]
     fn all_readers_of_the_standalone_stream_share_its_messages() {
-        let mut outbox = Outbox::default();
+        let mut outbox = outbox();
         outbox.deliver(progress(1), 10);
         let places = [(); 2].map(|()| outbox.attach(STANDALONE, None).unwrap());
         assert_eq!(taken(&mut outbox, places[0]), (one("0-0"), false));
@@ -359,7 +368,7 @@ pub mod tests {
     fn newer_clients_are_told_at_once_how_to_resume() {
         let mut outbox = Outbox {
             primes: true,
-            ..Outbox::default()
+            ..outbox()
         };
         let stream = outbox.open(&RequestId::Number(7), None).unwrap();
         let place = outbox.attach(stream, None).unwrap();
@@ -375,8 +384,8 @@ pub mod tests {
         for id in ["", "0", "1/2", "a-1", "1-", "-1", "18446744073709551616-0"] {
             assert_eq!(read_event_id(id), None, "{id}");
         }
-        assert!(!Outbox::default().can_resume(5, 0));
-        assert!(!Outbox::default().can_resume(STANDALONE, 0));
+        assert!(!outbox().can_resume(5, 0));
+        assert!(!outbox().can_resume(STANDALONE, 0));
     }
 }
 
@@ -503,7 +512,7 @@ mod properties {
             primes in any::<bool>(),
             events in vec((0..3_usize, event()), 0..200),
         ) {
-            let mut outbox = Outbox { primes, ..Outbox::default() };
+            let mut outbox = Outbox { primes, ..Outbox::new(Budget::new(1024 * 1024)) };
             let mut clients: Vec<_> = (0..3).map(|id| Client::open(&mut outbox, id)).collect();
             for (client, event) in events {
                 clients[client].suffer(&mut outbox, event);

@@ -29,6 +29,7 @@ use tokio::{
 use tokio_util::sync::CancellationToken;
 
 use super::outbox::{Outbox, StreamPlace, Taken};
+use crate::base::budget::Budget;
 
 /// The most unanswered requests of one session.
 const MAX_UNANSWERED: usize = 256;
@@ -38,6 +39,10 @@ const MAX_WAITING: usize = 64;
 
 /// How many bytes of answers are kept, of all sessions, for clients that lost the connection before they had them.
 const MAX_KEPT_BYTES: usize = 16 * 1024 * 1024;
+
+/// How many bytes the streams of all sessions keep, in which calls that go on tell how; of each the newest message is kept
+/// in any case.
+const ROOM: usize = 16 * 1024 * 1024;
 
 /// How many of them.
 const MAX_KEPT: usize = 1_024;
@@ -68,19 +73,32 @@ pub struct HttpSession {
 }
 
 /// Complete streams of all sessions, the oldest first, for clients that lost the connection before they had them.
-#[derive(Debug, Default)]
+#[derive(Debug)]
 pub struct KeptAnswers {
     streams: VecDeque<(Weak<HttpSession>, u64, usize)>,
     bytes: usize,
+    /// The room for all streams, complete or not.
+    room: Arc<Budget>,
+}
+
+impl Default for KeptAnswers {
+    fn default() -> Self {
+        Self {
+            streams: VecDeque::new(),
+            bytes: 0,
+            room: Budget::new(ROOM),
+        }
+    }
 }
 
 impl HttpSession {
     /// A new session, and what rmcp serves it by. Its answers are among the `kept`.
     pub fn new(kept: Arc<Mutex<KeptAnswers>>) -> (Arc<Self>, SessionTransport) {
         let (sender, incoming) = mpsc::channel(MAX_WAITING);
+        let room = lock(&kept).room.clone();
         let session = Arc::new(Self {
             incoming: sender,
-            outbox: Mutex::default(),
+            outbox: Mutex::new(Outbox::new(room)),
             changed: Notify::new(),
             used: Mutex::new(Instant::now()),
             ended: CancellationToken::new(),

@@ -4,6 +4,8 @@ use std::{collections::VecDeque, sync::Arc};
 
 use rmcp::model::{ProgressToken, ServerJsonRpcMessage};
 
+use crate::base::budget::Share;
+
 /// How many messages of one stream are kept for a client that does not read, or may ask again.
 const MAX_KEPT: usize = 64;
 
@@ -29,6 +31,8 @@ pub struct Stream {
     readers: usize,
     /// Whether it is forgotten as soon as no reader waits for its messages.
     leaving: bool,
+    /// What it has of the room for the streams of all sessions.
+    room: Option<Share>,
 }
 
 #[derive(Debug)]
@@ -49,11 +53,19 @@ pub enum Next {
 }
 
 impl Stream {
-    /// The stream of a request whose progress has this token.
-    pub fn of_request(token: Option<ProgressToken>) -> Self {
+    /// A stream that has room among those of all sessions.
+    pub fn in_room(room: Share) -> Self {
+        Self {
+            room: Some(room),
+            ..Self::default()
+        }
+    }
+
+    /// The same, of a request whose progress has this token.
+    pub fn of_request(token: Option<ProgressToken>, room: Share) -> Self {
         Self {
             token,
-            ..Self::default()
+            ..Self::in_room(room)
         }
     }
 
@@ -80,7 +92,7 @@ impl Stream {
             bytes,
         });
         self.bytes += bytes;
-        while self.kept.len() > MAX_KEPT || self.bytes > MAX_KEPT_BYTES && self.kept.len() > 1 {
+        while self.kept.len() > MAX_KEPT || self.has_no_room() && self.kept.len() > 1 {
             let Some(oldest) = self.kept.pop_front() else {
                 break;
             };
@@ -88,6 +100,15 @@ impl Stream {
             self.first += 1;
         }
         self.cursor = self.cursor.max(self.first);
+    }
+
+    /// Takes room for what it keeps, and tells whether there is too little.
+    fn has_no_room(&mut self) -> bool {
+        let is_full = self.room.as_mut().is_some_and(|room| {
+            room.hold(self.bytes);
+            room.is_exceeded()
+        });
+        is_full || self.bytes > MAX_KEPT_BYTES
     }
 
     /// No message follows.
@@ -160,5 +181,40 @@ impl Stream {
     pub fn is_in_bounds(&self) -> bool {
         let rest = self.bytes - self.kept.back().map_or(0, |kept| kept.bytes);
         self.kept.len() <= MAX_KEPT && rest <= MAX_KEPT_BYTES
+    }
+}
+
+#[cfg(test)]
+mod tests {
+    use rmcp::{ErrorData, model::ServerJsonRpcMessage};
+
+    use super::*;
+    use crate::base::budget::Budget;
+
+    #[test]
+    fn streams_share_their_room_and_each_keeps_its_newest_message() {
+        let room = Budget::new(1_000);
+        let message = || {
+            let error = ErrorData::internal_error("x", None);
+            Some(ServerJsonRpcMessage::error(error, None))
+        };
+        let mut streams: Vec<_> = (0..5).map(|_| Stream::in_room(room.share())).collect();
+        for _ in 0..10 {
+            for stream in &mut streams {
+                stream.push(message(), 100);
+            }
+        }
+        let kept: Vec<_> = streams.iter().map(|stream| stream.kept.len()).collect();
+        assert!(kept.iter().all(|kept| *kept >= 1), "{kept:?}");
+        assert!(kept.iter().sum::<usize>() <= 10, "{kept:?}");
+        // What one that goes had is there for the others.
+        streams.truncate(1);
+        for _ in 0..20 {
+            streams[0].push(message(), 100);
+        }
+        assert_eq!(streams[0].kept.len(), 10);
+        // The last message is kept, whatever its size.
+        streams[0].push(message(), 5_000);
+        assert_eq!(streams[0].kept.len(), 1);
     }
 }

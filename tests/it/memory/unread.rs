@@ -16,6 +16,10 @@ const GIVES_UP_AFTER: Duration = Duration::from_millis(500);
 /// How much is held in any case, in KiB, of what jobs printed that a bridge asked for: it can still be asked for.
 const OF_JOBS: u64 = 32 * MIB;
 
+/// How much each client that is gone may cost for a while, in KiB: its session stays for ten minutes, and 64 KiB of what
+/// its job printed are kept however many there are.
+const OF_EACH: u64 = 128;
+
 #[tokio::test(flavor = "multi_thread", worker_threads = 2)]
 async fn links_that_send_what_is_only_logged() {
     attacked(async |port| {
@@ -66,10 +70,11 @@ async fn clients_over_http_that_read_nothing_of_what_they_asked_for() {
     let bridge = Served::start().await;
     let port = bridge.link_port().await;
     let pid = bridge.child.id().unwrap();
-    within_bounds(pid, OF_JOBS, async || {
+    let clients = rounds(20).min(200);
+    within_bounds(pid, OF_JOBS + OF_EACH * u64::from(clients), async || {
         let mut computer = Computer::link_v2(port, 4).await;
         let (mut unread, mut requests) = (Vec::new(), Vec::new());
-        for _ in 0..rounds(20).min(200) {
+        for _ in 0..clients {
             let mut client = bridge.client("2025-11-25").await;
             let params = json!({
                 "name": "exec-lua", "arguments": {"computerId": 4, "code": "code()"}, "_meta": {"progressToken": "p"},
