@@ -27,6 +27,8 @@ pub struct Change {
     pub is_private: bool,
     /// What no diff may show.
     pub secrets: Vec<String>,
+    /// Whether it only takes out what was put in.
+    is_removal: bool,
 }
 
 impl Change {
@@ -37,6 +39,15 @@ impl Change {
             after,
             is_private: false,
             secrets: Vec::new(),
+            is_removal: false,
+        }
+    }
+
+    /// The same, which only takes out what was put in: nothing has to be kept for that.
+    pub fn taking_out(before: Found, after: Option<String>) -> Self {
+        Self {
+            is_removal: true,
+            ..Self::new(before, after)
         }
     }
 
@@ -131,7 +142,7 @@ impl Change {
 
     /// Keeps what is there, if there is a file and nothing of it was kept before.
     fn back_up(&self) -> io::Result<()> {
-        if self.before.text.is_none() || self.backup().exists() {
+        if self.is_removal || self.before.text.is_none() || self.backup().exists() {
             return Ok(());
         }
         // With its rights: it may hold what nobody else should read.

@@ -20,6 +20,8 @@ mod conformity;
 mod doctor;
 mod errors;
 mod examples;
+#[cfg(target_os = "linux")]
+mod first_time;
 mod for_people;
 mod hands;
 mod http;

@@ -170,11 +170,11 @@ fn an_entry_is_added_to_what_is_installed_with_all_settings_and_goes_again() {
 }
 
 /// A client from npm.
-struct Installed {
+pub struct Installed {
     /// Its id for setup, and the folder of its pins.
     id: &'static str,
     /// Its program, or the one that runs its script.
-    program: PathBuf,
+    pub program: PathBuf,
     script: Option<PathBuf>,
 }
 
@@ -187,7 +187,7 @@ async fn modules(id: &str) -> PathBuf {
 }
 
 /// A client that is a program: in the package whose name begins so, at `path`.
-async fn program(id: &'static str, package: &str, path: &str) -> Installed {
+pub async fn program(id: &'static str, package: &str, path: &str) -> Installed {
     let (folder, prefix) = package.rsplit_once('/').unwrap_or(("", package));
     let inside = fs::read_dir(modules(id).await.join(folder))
         .unwrap()

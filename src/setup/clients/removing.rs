@@ -139,7 +139,7 @@ fn take_out(
                     |before| Ok(Some(before)),
                 )
                 .map_err(of_file)?;
-            asking.change(&[Change::new(found, after)], "Write this?")?
+            asking.change(&[Change::taking_out(found, after)], "Write this?")?
         }
     };
     if verdict == Verdict::Yes {

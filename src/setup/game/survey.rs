@@ -119,7 +119,7 @@ pub fn closing(path: &Path, format: Format, added: &[Added]) -> Result<Option<Ch
         return Ok(None);
     };
     let closed = close(text, format, added).map_err(|refusal| refusal.of(path))?;
-    let mut change = Change::new(found, Some(closed));
+    let mut change = Change::taking_out(found, Some(closed));
     change.secrets.extend(token_in(&change.before, format));
     Ok((!change.is_nothing()).then_some(change))
 }

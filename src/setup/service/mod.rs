@@ -209,7 +209,7 @@ impl Service {
         let flat = |runs: Vec<Option<Run>>| runs.into_iter().flatten().collect();
         Ok(Some(Removal {
             before: flat(before),
-            change: Change::new(found, None),
+            change: Change::taking_out(found, None),
             after: flat(after),
         }))
     }
