@@ -55,12 +55,14 @@ fn greeting(folders: &Folders) -> String {
         |_| "mcp-bridge".to_owned(),
         |path| path.display().to_string(),
     );
+    // On Windows a path has backslashes, which mean something in JSON.
+    let in_json = serde_json::Value::from(program.as_str());
     format!(
         "mcp-bridge {version}: an MCP server for ComputerCraft computers. It waits for an MCP client's JSON-RPC here;\n\
-         most often a client starts it by itself. To add it to one:\n\
+         most often a client starts it by itself. To add it to those you have: mcp-bridge setup. By hand:\n\
          \n\
          \x20 Claude Code     claude mcp add computercraft -- \"{program}\"\n\
-         \x20 Claude Desktop  \"mcpServers\": {{ \"computercraft\": {{ \"command\": \"{program}\" }} }}\n\
+         \x20 Claude Desktop  \"mcpServers\": {{ \"computercraft\": {{ \"command\": {in_json} }} }}\n\
          \x20 MCP Inspector   npx @modelcontextprotocol/inspector \"{program}\"\n\
          \n\
          To see it work without a client and without the game: mcp-bridge demo\n\

@@ -317,7 +317,8 @@ table.maxn = table.maxn or function(t)
 end
 
 do
-  -- The game writes every whole number in full, where C's Lua goes over to an exponent.
+  -- The game writes every whole number in full, where C's Lua goes over to an exponent. `%d` is too small for them where a
+  -- C `long` is, as on Windows.
   local floor, abs, format = math.floor, math.abs, string.format
 
   function _G.tostring(...)
@@ -325,7 +326,7 @@ do
     if type(value) == "number" then
       if value ~= value then return "nan" end
       if value == 0 then return "0" end
-      if abs(value) >= 1e14 and abs(value) < 2 ^ 63 and floor(value) == value then return format("%d", value) end
+      if abs(value) >= 1e14 and abs(value) < 2 ^ 63 and floor(value) == value then return format("%.0f", value) end
     end
     need(...)
     return tostring(value)
