@@ -114,6 +114,7 @@ impl Bridge {
         let role = Role {
             carrier: ground.carrier(state, &registry, &reach),
             state: Some(state.to_owned()),
+            remembered: None,
             registry: registry.clone(),
             guests,
             reach: Arc::new(report),

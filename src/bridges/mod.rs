@@ -19,6 +19,7 @@ mod message;
 pub mod one_machine;
 mod owner_end;
 mod owner_line;
+mod remembered;
 pub mod role;
 pub(crate) mod secret;
 mod snapshot;

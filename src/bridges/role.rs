@@ -16,6 +16,7 @@ use super::{
     guest_end::{self, Ended, GuestEnd},
     guests::Guests,
     owner_end::OwnerEnd,
+    remembered::Remembered,
     secret::{Secret, SecretError},
 };
 use crate::computers::{
@@ -41,6 +42,8 @@ pub struct Role {
     pub carrier: Box<dyn Carrier>,
     /// The folder where the bridges of a user keep what they share; without one, this bridge shares with no other.
     pub state: Option<PathBuf>,
+    /// The file in which the owner keeps what it knows of computers over the end of all bridges, if it does.
+    pub remembered: Option<PathBuf>,
     /// The computers.
     pub registry: Arc<Registry>,
     /// The guests while this bridge is the owner. They follow the registry.
@@ -117,6 +120,7 @@ impl Role {
     async fn own(self, claimed: Claimed) {
         let Claimed { owner, serve } = claimed;
         let registry = self.registry.clone();
+        let mut remembered = self.remembered().await;
         let end = match self.secret().await {
             Ok(secret) => Some(OwnerEnd::new(
                 owner.clone(),
@@ -138,7 +142,19 @@ impl Role {
             () = serve(end) => {}
             // The place is free for the next, and nobody comes here any more.
             () = registry.departure.begun() => {}
+            () = keep(&mut remembered) => {}
         }
+        if let Some(remembered) = &mut remembered {
+            remembered.write();
+        }
+    }
+
+    /// What was known of computers when the last bridge ended; it is known here from now on.
+    async fn remembered(&self) -> Option<Remembered> {
+        let (file, registry) = (self.remembered.clone()?, self.registry.clone());
+        tokio::task::spawn_blocking(move || Remembered::load(file, registry))
+            .await
+            .ok()
     }
 
     async fn join(&self) -> Result<GuestEnd, NotJoined> {
@@ -176,5 +192,13 @@ impl Role {
         tokio::task::spawn_blocking(move || Secret::load(&state))
             .await
             .unwrap_or_else(|error| Err(SecretError::NotRead(error.to_string())))
+    }
+}
+
+/// Keeps what is remembered, for ever.
+async fn keep(remembered: &mut Option<Remembered>) {
+    match remembered {
+        Some(remembered) => remembered.keep().await,
+        None => std::future::pending().await,
     }
 }

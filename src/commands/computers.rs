@@ -39,6 +39,10 @@ pub fn start(config: &LinkConfig, state: Option<&Path>) -> Fleet {
     let role = Role {
         carrier: Box::new(carrier),
         state: state.map(Path::to_owned),
+        // A port that is another each time is no place to come back to.
+        remembered: state
+            .filter(|_| config.port != 0)
+            .map(|state| state.join(format!("computers-of-port-{}.json", config.port))),
         registry: registry.clone(),
         guests,
         reach: Arc::new(reach),

@@ -362,6 +362,65 @@ async fn a_guest_that_takes_the_port_knows_whose_numbers_are() {
 }
 
 #[tokio::test]
+async fn who_has_a_number_and_its_label_are_known_over_the_end_of_all_bridges() {
+    let place = Place::new();
+    let port = place.address();
+    let mut bridge = place.bridge().await;
+    let former = linked(port, 7, "farm", Some("a")).await;
+    let same = linked(port, 8, "mine", Some("c")).await;
+    for id in [7, 8] {
+        bridge.linked(id).await;
+    }
+    bridge.leave().await;
+    drop((former, same));
+
+    let mut bridge = place.bridge().await;
+    // It is known where it is not there, by its label too.
+    let said = bridge
+        .call(
+            "exec-lua",
+            json!({"computerId": "farm", "code": "return word"}),
+        )
+        .await;
+    assert!(
+        said.is_error && said.text.contains("7 (Label: farm)") && said.text.contains("offline"),
+        "{}",
+        said.text
+    );
+    living(linked(port, 7, "other", Some("b")).await, "other");
+    living(linked(port, 8, "mine", Some("c")).await, "same");
+    bridge
+        .computer(7, |computer| computer["label"] == "other")
+        .await;
+    let said = word_of(&mut bridge, 7).await.text;
+    assert!(
+        said.contains("computer 7 (Label: other) changed hands"),
+        "{said}"
+    );
+    assert_eq!(word_of(&mut bridge, 8).await.text, "=> \"same\"");
+    bridge.leave().await;
+
+    // What was kept of a key shows none, and is its user's alone.
+    let file = place
+        .state()
+        .join(format!("computers-of-port-{}.json", port.port()));
+    let kept: Value = serde_json::from_str(&fs::read_to_string(&file).unwrap()).unwrap();
+    assert_eq!(kept.as_array().unwrap().len(), 2, "{kept:#}");
+    #[cfg(unix)]
+    {
+        use std::os::unix::fs::PermissionsExt;
+        let mode = fs::metadata(&file).unwrap().permissions().mode() & 0o777;
+        assert_eq!(mode, 0o600);
+    }
+    // A damaged file is as none.
+    fs::write(&file, "{").unwrap();
+    let mut bridge = place.bridge().await;
+    let listed = bridge.call("list-computers", json!({})).await.text;
+    assert!(!listed.contains("farm"), "{listed}");
+    bridge.leave().await;
+}
+
+#[tokio::test]
 async fn an_agent_draws_its_key_once_and_keeps_it_in_its_settings() {
     for version in ["1.79", "1.89", "1.113.1"] {
         let mut bridge = Bridge::initialized().await;
