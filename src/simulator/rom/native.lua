@@ -317,8 +317,8 @@ table.maxn = table.maxn or function(t)
 end
 
 do
-  -- The game writes every whole number in full, where C's Lua goes over to an exponent. `%d` is too small for them where a
-  -- C `long` is, as on Windows.
+  -- The game writes every whole number in full, where C's Lua goes over to an exponent. `%d` is too small for that
+  -- where a C `long` is, as on Windows.
   local floor, abs, format = math.floor, math.abs, string.format
 
   function _G.tostring(...)
