@@ -138,7 +138,10 @@ fn value_of(value: &str, schema: &JsonObject, name: &str) -> Value {
     let takes_text = match kind {
         Some(Value::String(kind)) => kind == "string",
         Some(Value::Array(kinds)) => kinds.iter().any(|kind| kind == "string"),
-        _ => false,
+        // One of those that it lists.
+        _ => property
+            .and_then(|property| property.get("enum")?.as_array())
+            .is_some_and(|all| all.iter().any(|one| one == value)),
     };
     let json = (!takes_text).then(|| serde_json::from_str(value).ok());
     json.flatten().unwrap_or_else(|| value.into())
@@ -403,7 +406,7 @@ mod tests {
     fn a_value_is_what_the_schema_takes() {
         let schema = json!({"properties": {
             "text": {"type": "string"}, "count": {"type": "integer"}, "either": {"type": ["string", "null"]},
-            "list": {"type": "array"},
+            "list": {"type": "array"}, "choice": {"enum": ["5", "6", 7]},
         }});
         let schema = schema.as_object().unwrap();
         for (name, value, read) in [
@@ -412,6 +415,8 @@ mod tests {
             ("count", "5", json!(5)),
             ("count", "five", json!("five")),
             ("list", "[1, 2]", json!([1, 2])),
+            ("choice", "5", json!("5")),
+            ("choice", "7", json!(7)),
             ("unknown", "{}", json!({})),
         ] {
             assert_eq!(value_of(value, schema, name), read, "{name}={value}");

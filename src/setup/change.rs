@@ -25,6 +25,8 @@ pub struct Change {
     pub after: Option<String>,
     /// Whether a file that is made is for its user alone. One that is there keeps the rights it has.
     pub is_private: bool,
+    /// Whether other users' rights to a file that is there are taken from them.
+    pub is_closing: bool,
     /// What no diff may show.
     pub secrets: Vec<String>,
     /// Whether it only takes out what was put in.
@@ -38,6 +40,7 @@ impl Change {
             before,
             after,
             is_private: false,
+            is_closing: false,
             secrets: Vec::new(),
             is_removal: false,
         }
@@ -160,6 +163,7 @@ impl Change {
 
     fn write(&self, bytes: &[u8]) -> io::Result<()> {
         let rights = match (&self.before.text, self.is_private) {
+            (Some(_), _) if self.is_closing => Rights::Private,
             (Some(_), _) => Rights::Kept,
             (None, true) => Rights::Private,
             (None, false) => Rights::Usual,

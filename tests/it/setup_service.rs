@@ -49,7 +49,7 @@ impl Home {
         let told = fs::read_to_string(self.at("told")).unwrap_or_default();
         let _ = fs::remove_file(self.at("told"));
         told.lines()
-            .filter(|line| *line != "--user show-environment")
+            .filter(|line| !line.contains("show-environment") && !line.contains("is-active"))
             .map(str::to_owned)
             .collect()
     }
@@ -155,8 +155,21 @@ fn a_token_is_for_its_user_alone_and_never_shown() {
     );
     let unit = fs::read_to_string(home.unit()).unwrap();
     assert!(unit.contains(token), "{unit}");
-    let mode = fs::metadata(home.unit()).unwrap().permissions().mode() & 0o777;
-    assert_eq!(mode, 0o600);
+    let mode = |home: &Home| fs::metadata(home.unit()).unwrap().permissions().mode() & 0o777;
+    assert_eq!(mode(&home), 0o600);
+
+    // Also of one that was there without.
+    let home = Home::new();
+    home.setup(&["service", "--yes"]);
+    assert_ne!(mode(&home), 0o600);
+    let odd = "a&b<c>\"d\"-of-some-length";
+    let added = home.setup(&["service", "--yes", "--link-token", odd]);
+    assert!(
+        added.status.success() && !text(&added).contains("of-some-length"),
+        "{}",
+        text(&added)
+    );
+    assert_eq!(mode(&home), 0o600);
 }
 
 #[cfg(target_os = "linux")]
@@ -211,6 +224,25 @@ fn a_unit_of_somebody_else_and_one_that_does_not_start_are_told() {
             && said.contains("`mcp-bridge setup service --remove` takes it out"),
         "{said}"
     );
+    // What does not run is started again, not called well.
+    home.told();
+    home.manager("case \"$*\" in *restart*|*is-active*) exit 1;; esac");
+    let again = home.setup(&["service", "--yes"]);
+    assert_eq!(again.status.code(), Some(1), "{}", text(&again));
+    assert!(
+        home.told()
+            .contains(&"--user restart mcp-bridge".to_owned())
+    );
+    // What can't be stopped stays, and stays known.
+    home.manager("case \"$*\" in *disable*) echo 'Access denied' >&2; exit 1;; esac");
+    let stuck = home.setup(&["service", "--remove", "--yes"]);
+    assert_eq!(stuck.status.code(), Some(1));
+    assert!(
+        text(&stuck).contains("could not be stopped, so it is left as it is"),
+        "{}",
+        text(&stuck)
+    );
+    assert!(home.unit().exists());
     home.manager("exit 0");
     home.setup(&["service", "--remove", "--yes"]);
     assert!(!home.unit().exists());

@@ -56,7 +56,7 @@ impl Service {
         if let Some(why) = service.why_not(scene.machine) {
             return Err(format!("No service: {why}."));
         }
-        let Some(mut steps) = service.adding(text).map_err(words)? else {
+        let Some(mut steps) = service.adding(text, scene.machine).map_err(words)? else {
             scene.asking.say(&format!(
                 "✓ The service is there already ({}).",
                 service.file.display()
@@ -66,8 +66,10 @@ impl Service {
         let secrets = variables
             .iter()
             .filter(|(name, _)| SECRETS.contains(&name.as_str()));
-        steps.change.secrets = secrets.map(|(_, value)| value.clone()).collect();
+        let secrets = secrets.flat_map(|(_, value)| service::Service::forms(value));
+        steps.change.secrets = secrets.collect();
         steps.change.is_private = !steps.change.secrets.is_empty();
+        steps.change.is_closing = steps.change.is_private;
         scene
             .asking
             .say("A bridge that stays, started by the system when you log in:");
@@ -147,9 +149,16 @@ fn take_out(service: &service::Service, scene: &mut Scene<'_, '_>) -> Result<(),
         let mut troubles = Vec::new();
         for run in removal.before {
             // It may not run, or be known no more.
-            if let Err(error) = run.run(scene.machine) {
-                troubles.push(format!("! {}: {error}", run.shown));
+            let Err(error) = run.run(scene.machine) else {
+                continue;
+            };
+            if service.is_stuck(scene.machine) {
+                return Err(format!(
+                    "The service could not be stopped, so it is left as it is: {}: {error}",
+                    run.shown
+                ));
             }
+            troubles.push(format!("! {}: {error}", run.shown));
         }
         removal.change.apply().map_err(words)?;
         for run in removal.after {

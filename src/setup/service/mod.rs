@@ -131,15 +131,40 @@ impl Service {
         self.kind != Kind::TaskScheduler
     }
 
-    /// What installs and starts it with this text; none where it is as it should be.
+    /// Whether it runs, as far as the system tells.
+    fn runs(&self, machine: &Machine) -> bool {
+        let domain = format!("gui/{}/{NAME}", self.user.as_deref().unwrap_or_default());
+        let asked = match self.kind {
+            Kind::Systemd => self.run(&["--user", "is-active", "--quiet", NAME]),
+            Kind::Launchd => self.run(&["print", &domain]),
+            Kind::TaskScheduler => self.run(&["/Query", "/TN", NAME]),
+        };
+        asked.is_none_or(|asked| asked.run(machine).is_ok())
+    }
+
+    /// Whether it runs still, though it was to be stopped.
+    pub fn is_stuck(&self, machine: &Machine) -> bool {
+        self.manager.is_some() && self.runs(machine)
+    }
+
+    /// How a value may stand in the file.
+    pub fn forms(value: &str) -> Vec<String> {
+        vec![
+            value.to_owned(),
+            texts::in_xml(value),
+            texts::quoted(value).trim_matches('"').to_owned(),
+        ]
+    }
+
+    /// What installs and starts it with this text; none where it is as it should be, and runs.
     ///
     /// # Errors
     /// There is a file of somebody else's, or it can't be read.
-    pub fn adding(&self, text: String) -> Result<Option<Steps>, Refusal> {
+    pub fn adding(&self, text: String, machine: &Machine) -> Result<Option<Steps>, Refusal> {
         let found = self.found()?;
         let was_there = found.text.is_some();
         let change = Change::new(found, Some(text));
-        if change.is_nothing() {
+        if change.is_nothing() && self.runs(machine) {
             return Ok(None);
         }
         let file = self.file.to_string_lossy().into_owned();
@@ -295,16 +320,16 @@ mod tests {
             let machine = machine(system, home.path());
             let service = Service::of(&machine);
             let text = service.text(&machine.program, &[]);
-            let steps = service.adding(text.clone()).unwrap().unwrap();
+            let steps = service.adding(text.clone(), &machine).unwrap().unwrap();
             steps.change.apply().unwrap();
-            assert!(service.adding(text.clone()).unwrap().is_none());
+            assert!(service.adding(text.clone(), &machine).unwrap().is_none());
             let removal = service.removing().unwrap().unwrap();
             removal.change.apply().unwrap();
             assert!(service.removing().unwrap().is_none());
 
             std::fs::write(&service.file, "somebody else's").unwrap();
             for refused in [
-                service.adding(text).err().unwrap(),
+                service.adding(text, &machine).err().unwrap(),
                 service.removing().err().unwrap(),
             ] {
                 assert!(

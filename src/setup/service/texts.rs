@@ -10,11 +10,11 @@ pub(super) const MARK: &str = "Written by `mcp-bridge setup service`";
 
 /// A unit for systemd.
 pub(super) fn unit(program: &Path, variables: &[(String, String)]) -> String {
-    let program = quoted(&program.to_string_lossy(), true);
+    let program = quoted(&program.to_string_lossy());
     let variables: String = variables
         .iter()
         .map(|(name, value)| {
-            let assigned = quoted(&format!("{name}={value}"), false);
+            let assigned = quoted(&format!("{name}={value}"));
             format!("Environment={assigned}\n")
         })
         .collect();
@@ -37,14 +37,14 @@ pub(super) fn unit(program: &Path, variables: &[(String, String)]) -> String {
     )
 }
 
-/// A word as systemd reads it: `%` begins what it fills in, and in a command line `$` does too.
-fn quoted(word: &str, is_command: bool) -> String {
+/// A word as systemd reads it: `%` begins what it fills in. `$` does so in the arguments of a command, of which there are
+/// none with one.
+pub(super) fn quoted(word: &str) -> String {
     let mut quoted = String::from("\"");
     for c in word.chars() {
         match c {
             '"' | '\\' => quoted.extend(['\\', c]),
             '%' => quoted.push_str("%%"),
-            '$' if is_command => quoted.push_str("$$"),
             '\n' => quoted.push_str("\\n"),
             c => quoted.push(c),
         }
@@ -142,7 +142,7 @@ pub(super) fn task(program: &Path, user: Option<&str>) -> String {
 }
 
 /// A text between tags.
-fn in_xml(text: &str) -> String {
+pub(super) fn in_xml(text: &str) -> String {
     text.replace('&', "&amp;")
         .replace('<', "&lt;")
         .replace('>', "&gt;")
@@ -159,7 +159,7 @@ mod tests {
         let variables = [("A".to_owned(), "1 % \\ \" $ <&>".to_owned())];
         let unit = unit(program, &variables);
         assert!(
-            unit.contains("\nExecStart=\"/home/a b/$$x/100%%\\\"/mcp-bridge\" serve\n"),
+            unit.contains("\nExecStart=\"/home/a b/$x/100%%\\\"/mcp-bridge\" serve\n"),
             "{unit}"
         );
         assert!(
