@@ -1,13 +1,14 @@
 //! Tells clients that a list has changed, in both eras: once for a burst of changes, and not of what they know already.
 
 use std::{
-    collections::{BTreeSet, VecDeque},
+    collections::{BTreeMap, BTreeSet, VecDeque},
     sync::{Arc, Mutex, MutexGuard, PoisonError, Weak},
     time::Duration,
 };
 
+use futures_util::{StreamExt, stream::FuturesUnordered};
 use rmcp::{
-    RoleServer,
+    ErrorData, RoleServer, ServiceError,
     model::ResourceUpdatedNotificationParam,
     service::{Peer, SubscriptionContext, SubscriptionSendError},
 };
@@ -17,7 +18,11 @@ use tokio::{
 };
 use tokio_util::task::AbortOnDropHandle;
 
-use crate::tools::{Catalogue, Client, Snapshot, View, snapshot::Revisions};
+use crate::tools::{
+    Catalogue, Client, Snapshot, View,
+    snapshot::Revisions,
+    updates::{Followed, Updates},
+};
 
 /// How long a burst of changes may last that is told of once.
 const BURST: Duration = Duration::from_millis(150);
@@ -38,6 +43,8 @@ const SUBSCRIPTIONS: usize = 1000;
 /// One client, as far as it is told of changes: what it knows already, and what it wants to hear of.
 pub struct Subscriber {
     follow: watch::Receiver<Arc<Snapshot>>,
+    /// What others tell of the resources that a client of the era with `initialize` wants to hear of.
+    updates: Updates,
     state: Mutex<State>,
 }
 
@@ -49,8 +56,8 @@ struct State {
     sent: Option<u64>,
     /// What there was when a subscription was granted that has not begun yet.
     granted: VecDeque<Arc<Snapshot>>,
-    /// The resources whose changes it wants to be told.
-    resources: BTreeSet<String>,
+    /// The resources whose changes it wants to be told, each with what has others tell of them.
+    resources: BTreeMap<String, Option<Followed>>,
     /// What tells a client of the era with `initialize`. It ends with this, and with that its hold of the session.
     telling: Option<AbortOnDropHandle<()>>,
 }
@@ -78,6 +85,7 @@ impl Subscriber {
     pub fn new(catalogue: &Catalogue) -> Self {
         Self {
             follow: catalogue.follow(),
+            updates: Updates::default(),
             state: Mutex::default(),
         }
     }
@@ -112,19 +120,32 @@ impl Subscriber {
         self.lock().sent = None;
     }
 
-    /// Subscribes to a resource; tells whether there was room.
-    pub fn subscribe(&self, uri: &str) -> bool {
-        let resources = &mut self.lock().resources;
-        if resources.len() >= SUBSCRIPTIONS && !resources.contains(uri) {
-            return false;
+    /// Subscribes to a resource, of those that the client has by this view.
+    ///
+    /// # Errors
+    /// There are too many subscriptions, or whoever has the resource does not tell of its changes.
+    pub async fn subscribe(&self, uri: &str, view: &View) -> Result<(), ErrorData> {
+        if !self.lock().has_room_for(uri) {
+            return Err(too_many());
         }
-        resources.insert(uri.to_owned());
-        true
+        let followed = match view.resource(uri) {
+            Some(resource) => resource.follow(uri, self.updates.clone()).await?,
+            None => None,
+        };
+        let mut state = self.lock();
+        if !state.has_room_for(uri) {
+            return Err(too_many());
+        }
+        // What held it before ends only now, so that its server has a follower all the time.
+        let before = state.resources.insert(uri.to_owned(), followed);
+        drop((state, before));
+        Ok(())
     }
 
     /// Ends that.
     pub fn unsubscribe(&self, uri: &str) {
-        self.lock().resources.remove(uri);
+        let followed = self.lock().resources.remove(uri);
+        drop(followed);
     }
 
     /// Tells a client of the era with `initialize` of every change since `view`, which is its, until it or this is gone.
@@ -133,7 +154,7 @@ impl Subscriber {
         self.new_to(view.revisions());
         let telling = tokio::spawn(tell_session(
             Arc::downgrade(self),
-            self.follow.clone(),
+            (self.follow.clone(), self.updates.clone()),
             peer,
             view,
         ));
@@ -157,6 +178,12 @@ impl Subscriber {
         let granted = self.lock().granted.pop_front();
         let granted = granted.unwrap_or_else(|| follow.borrow().clone());
         let mut last = granted.for_client(client);
+        let updates = Updates::only_of_followed();
+        let wanted = subscription.accepted().resource_subscriptions.iter();
+        let mut wanted: BTreeSet<_> = wanted.flatten().take(SUBSCRIPTIONS).cloned().collect();
+        // Asked of those that have them, and then held.
+        let mut asked = FuturesUnordered::new();
+        let mut held: Vec<Followed> = Vec::new();
         loop {
             let now = follow.borrow_and_update().for_client(client);
             let telling = tell_subscriber(subscription, &last, &now);
@@ -164,12 +191,37 @@ impl Subscriber {
                 return;
             }
             last = now;
-            tokio::select! {
-                () = subscription.cancelled() => return,
-                changed = follow.changed() => if changed.is_err() {
-                    // There will be no change: the subscription is as good as any.
-                    return subscription.cancelled().await;
-                },
+            // Some may be of a server that is not known yet.
+            let found = wanted.iter().filter(|uri| last.resource(uri).is_some());
+            for uri in found.cloned().collect::<Vec<_>>() {
+                wanted.remove(&uri);
+                let (resource, updates) = (last.resource(&uri).cloned(), updates.clone());
+                asked.push(async move {
+                    match resource {
+                        Some(resource) => resource.follow(&uri, updates).await,
+                        None => Ok(None),
+                    }
+                });
+            }
+            loop {
+                tokio::select! {
+                    () = subscription.cancelled() => return,
+                    changed = follow.changed() => match changed {
+                        Ok(()) => break,
+                        // There will be no change: the subscription is as good as any.
+                        Err(_) => return subscription.cancelled().await,
+                    },
+                    Some(followed) = asked.next() => match followed {
+                        Ok(followed) => held.extend(followed),
+                        Err(error) => tracing::debug!(%error, "a resource is not followed"),
+                    },
+                    uri = updates.next() => {
+                        let telling = subscription.sink().notify_resource_updated(uri);
+                        if !matches!(timeout(TELL_TIME, telling).await, Ok(Ok(()))) {
+                            return;
+                        }
+                    }
+                }
             }
             sleep(BURST).await;
         }
@@ -201,10 +253,11 @@ impl Subscriber {
     }
 
     fn updated(&self, last: &View, now: &View) -> Vec<String> {
-        let wanted = self.lock().resources.clone();
+        let state = self.lock();
+        let wanted = state.resources.keys();
         wanted
-            .into_iter()
             .filter(|uri| has_changed(last, now, uri))
+            .cloned()
             .collect()
     }
 
@@ -214,14 +267,39 @@ impl Subscriber {
     }
 }
 
+impl State {
+    fn has_room_for(&self, uri: &str) -> bool {
+        self.resources.len() < SUBSCRIPTIONS || self.resources.contains_key(uri)
+    }
+}
+
+fn too_many() -> ErrorData {
+    ErrorData::invalid_params("too many resources are subscribed to", None)
+}
+
 /// Tells the client of a session of every change since `last`, until it can't be told, or its subscriber is gone.
 async fn tell_session(
     subscriber: Weak<Subscriber>,
-    mut follow: watch::Receiver<Arc<Snapshot>>,
+    (mut follow, updates): (watch::Receiver<Arc<Snapshot>>, Updates),
     peer: Peer<RoleServer>,
     mut last: View,
 ) {
-    while follow.changed().await.is_ok() {
+    let update = async |uri| {
+        let update = ResourceUpdatedNotificationParam::new(uri);
+        peer.notify_resource_updated(update).await
+    };
+    loop {
+        tokio::select! {
+            changed = follow.changed() => if changed.is_err() {
+                return;
+            },
+            uri = updates.next() => {
+                if !matches!(timeout(TELL_TIME, update(uri)).await, Ok(Ok(()))) {
+                    return;
+                }
+                continue;
+            }
+        }
         sleep(BURST).await;
         let now = follow.borrow_and_update().for_client(last.client());
         let Some((changed, updated)) = subscriber
@@ -241,10 +319,9 @@ async fn tell_session(
                 peer.notify_resource_list_changed().await?;
             }
             for uri in updated {
-                let update = ResourceUpdatedNotificationParam::new(uri);
-                peer.notify_resource_updated(update).await?;
+                update(uri).await?;
             }
-            Ok::<_, rmcp::ServiceError>(())
+            Ok::<_, ServiceError>(())
         };
         if !matches!(timeout(TELL_TIME, telling).await, Ok(Ok(()))) {
             tracing::debug!("a client can't be told of changes any more");

@@ -13,7 +13,7 @@ use futures_util::{FutureExt, future::BoxFuture};
 use rmcp::model::{LoggingLevel, LoggingMessageNotificationParam};
 use rmcp::{
     RoleServer,
-    model::{ProgressNotificationParam, ProgressToken},
+    model::{JsonObject, ProgressNotificationParam, ProgressToken, RequestMetaObject},
     service::{Peer, RequestContext},
 };
 
@@ -25,7 +25,10 @@ use tokio_util::sync::CancellationToken;
 
 use crate::{
     base::excerpt::shortened,
-    tools::{Level, Listener, Step},
+    tools::{
+        Level, Listener, Step,
+        hearer::{Logged, Severity},
+    },
 };
 
 /// How often a client is told in a second how its call goes, at most: a client may show each.
@@ -43,12 +46,35 @@ const LONGEST_MESSAGE: usize = 8_000;
 /// How long a client may take to read what it is told last; then its answer waits no longer.
 const LAST_WORDS: Duration = Duration::from_secs(1);
 
+/// What a client attaches to a request for this bridge, not for whoever it is passed on to.
+const FOR_US: [&str; 5] = [
+    "progressToken",
+    "io.modelcontextprotocol/protocolVersion",
+    "io.modelcontextprotocol/clientInfo",
+    "io.modelcontextprotocol/clientCapabilities",
+    "io.modelcontextprotocol/logLevel",
+];
+
+/// What a client attached to a request for whoever answers it, if anything.
+pub fn attached(meta: &RequestMetaObject) -> Option<JsonObject> {
+    let given = meta.iter();
+    let others = given.filter(|(key, _)| !FOR_US.contains(&key.as_str()));
+    let attached: JsonObject = others
+        .map(|(key, value)| (key.clone(), value.clone()))
+        .collect();
+    (!attached.is_empty()).then_some(attached)
+}
+
 /// A client that waits.
 pub struct Waiting {
     peer: Peer<RoleServer>,
     token: Option<ProgressToken>,
     /// The least level of log messages that it wants; none: it wants none.
     level: Option<Level>,
+    /// See [`Listener::hears`].
+    hears: Option<Severity>,
+    /// See [`Listener::attached`].
+    attached: Option<JsonObject>,
     start: Instant,
     state: Mutex<State>,
     /// There is something to tell it.
@@ -136,12 +162,19 @@ impl State {
 }
 
 impl Waiting {
-    /// Whoever sent this request, and wants log messages from `level` on.
-    pub fn new(context: &RequestContext<RoleServer>, level: Option<Level>) -> Self {
+    /// Whoever sent this request, and wants log messages from `level` on. Those of servers it wants from `hears` on, unless it
+    /// hears of them beside its calls.
+    pub fn new(
+        context: &RequestContext<RoleServer>,
+        level: Option<Level>,
+        hears: Option<Severity>,
+    ) -> Self {
         Self {
             peer: context.peer.clone(),
             token: context.meta.get_progress_token(),
             level,
+            hears,
+            attached: attached(&context.meta),
             start: Instant::now(),
             state: Mutex::new(State::new()),
             news: Notify::new(),
@@ -254,6 +287,25 @@ impl Listener for Waiting {
             }
         }
         .boxed()
+    }
+
+    fn hears(&self) -> Option<Severity> {
+        self.hears
+    }
+
+    fn hear(&self, logged: Logged) -> BoxFuture<'_, ()> {
+        async move {
+            #[expect(deprecated, reason = "clients of today still read log messages")]
+            let sent = self.peer.notify_logging_message(logged).await;
+            if let Err(error) = sent {
+                tracing::debug!(%error, "a client can't be told what a server logs");
+            }
+        }
+        .boxed()
+    }
+
+    fn attached(&self) -> Option<&JsonObject> {
+        self.attached.as_ref()
     }
 }
 

@@ -6,6 +6,7 @@ mod changes;
 mod cursor;
 pub mod edge;
 mod greeting;
+mod hearing;
 pub mod http;
 mod id_scanner;
 mod in_flight;

@@ -1,9 +1,6 @@
 //! What an MCP client can ask of the bridge, in both eras of the protocol.
 
-use std::{
-    panic::AssertUnwindSafe,
-    sync::{Arc, Mutex, PoisonError},
-};
+use std::{panic::AssertUnwindSafe, sync::Arc};
 
 use futures_util::FutureExt;
 #[expect(deprecated, reason = "clients of today still ask for log messages")]
@@ -12,12 +9,12 @@ use rmcp::{
     ErrorData, RoleServer, ServerHandler,
     model::{
         CallToolRequestParams, CallToolResponse, CompleteRequestParams, CompleteResult,
-        CompletionInfo, CustomRequest, CustomResult, DiscoverResult, ErrorCode,
-        GetPromptRequestParams, GetPromptResponse, Implementation, InitializeRequestParams,
-        InitializeResult, JsonObject, ListPromptsResult, ListResourceTemplatesResult,
-        ListResourcesResult, ListToolsResult, PaginatedRequestParams, ProtocolVersion,
-        ReadResourceRequestParams, ReadResourceResponse, Reference, ServerCapabilities,
-        ServerConfig, SubscribeRequestParams, SubscriptionFilter, Tool, UnsubscribeRequestParams,
+        CustomRequest, CustomResult, DiscoverResult, ErrorCode, GetPromptRequestParams,
+        GetPromptResponse, Implementation, InitializeRequestParams, InitializeResult, JsonObject,
+        ListPromptsResult, ListResourceTemplatesResult, ListResourcesResult, ListToolsResult,
+        PaginatedRequestParams, ProtocolVersion, ReadResourceRequestParams, ReadResourceResponse,
+        Reference, ServerCapabilities, ServerConfig, SubscribeRequestParams, SubscriptionFilter,
+        Tool, UnsubscribeRequestParams,
     },
     service::{NotificationContext, RequestContext, SubscriptionContext},
 };
@@ -28,25 +25,23 @@ use super::{
     bounds::{bounded, small_enough},
     changes::{List, Subscriber},
     cursor::first_page,
+    hearing::Ear,
     instructions,
-    listener::{Waiting, level_from},
+    listener::{Waiting, attached, level_from},
     mends::mended,
 };
 use crate::{
     base::excerpt::{LONGEST_NAME, shortened},
     computers::Fleet,
     tools::{
-        self, Beside, Catalogue, Client, ClientCatalogue, Context, Found, Level, Notes, Others,
-        View,
+        self, Beside, Catalogue, Client, ClientCatalogue, Context, Found, Notes, Others, View,
         calls::{Call, Caller, Calls, Kind, Outcome},
         coercion::as_object,
+        completion::{Begun, of_values},
         policy::CALL_TOOL,
         prompt, resource,
     },
 };
-
-/// The least level of log messages that clients get who never said.
-const DEFAULT_LEVEL: Level = Level::Info;
 
 /// Methods that rmcp knows. A request of one of them that arrives as a custom request had parameters of a wrong shape.
 const KNOWN_METHODS: [&str; 15] = [
@@ -82,8 +77,8 @@ pub struct Server {
     fleet: Arc<Fleet>,
     catalogue: Arc<Catalogue>,
     subscriber: Arc<Subscriber>,
-    /// The least level of log messages that the client wants, in the era with `initialize`.
-    level: Arc<Mutex<Level>>,
+    /// What the client hears of what is logged, in the era with `initialize`.
+    ear: Arc<Ear>,
     /// The calls of all clients.
     calls: Arc<Calls>,
     /// Whether the client is one over HTTP.
@@ -95,7 +90,7 @@ impl Server {
     pub fn new(fleet: Arc<Fleet>, catalogue: Arc<Catalogue>) -> Self {
         Self {
             subscriber: Arc::new(Subscriber::new(&catalogue)),
-            level: Arc::new(Mutex::new(DEFAULT_LEVEL)),
+            ear: Arc::default(),
             fleet,
             catalogue,
             calls: Arc::default(),
@@ -135,23 +130,24 @@ impl Server {
         // said later in the same session; the lists are there all the same, and their changes are told.
         if !beside.prompts {
             info.capabilities.prompts = None;
-            info.capabilities.completions = None;
         }
         if !beside.resources {
             info.capabilities.resources = None;
+        }
+        if !beside.prompts && !beside.resources {
+            info.capabilities.completions = None;
         }
         info
     }
 
     /// Whoever sent a request.
     fn waiting(&self, context: &RequestContext<RoleServer>) -> Waiting {
-        let level = if is_stateless(context) {
+        if is_stateless(context) {
             // Nothing may be sent to whoever did not ask with this very request.
-            context.meta.log_level().map(level_from)
-        } else {
-            Some(*self.level.lock().unwrap_or_else(PoisonError::into_inner))
-        };
-        Waiting::new(context, level)
+            let asked_for = context.meta.log_level();
+            return Waiting::new(context, asked_for.map(level_from), asked_for);
+        }
+        Waiting::new(context, Some(self.ear.level()), None)
     }
 
     /// Who sent a request.
@@ -366,6 +362,7 @@ impl ServerHandler for Server {
         let client = Client::named(&request.client_info.name);
         let mut result = self.negotiate_initialize(&request)?;
         context.peer.set_peer_info(request);
+        self.ear.open(client, &self.catalogue);
         let info = self.info_for(self.catalogue.open_for(client).beside().await);
         result.capabilities = info.capabilities;
         result.instructions = info.instructions;
@@ -393,6 +390,7 @@ impl ServerHandler for Server {
         );
         // What is still being read is no change for a client that has not seen anything yet.
         let view = self.catalogue.open_for(client).ready().await;
+        self.ear.tell(context.peer.clone());
         self.subscriber.tell(context.peer, view);
     }
 
@@ -466,6 +464,11 @@ impl ServerHandler for Server {
         let result = guarded(name, listener.during(call), &noted.call, &context)
             .instrument(span)
             .await?;
+        self.ear.quiet().await;
+        if let Some(refusal) = notes.refusal() {
+            noted.ends(Outcome::Error);
+            return Err(small_enough(name, refusal)?);
+        }
         let (result, outcome) = match result {
             Ok(result) => {
                 let failed = result.is_error == Some(true);
@@ -570,15 +573,10 @@ impl ServerHandler for Server {
     async fn subscribe(
         &self,
         request: SubscribeRequestParams,
-        _: RequestContext<RoleServer>,
+        context: RequestContext<RoleServer>,
     ) -> Result<(), ErrorData> {
-        if !self.subscriber.subscribe(&request.uri) {
-            return Err(ErrorData::invalid_params(
-                "too many resources are subscribed to",
-                None,
-            ));
-        }
-        Ok(())
+        let view = self.catalogue_for(&context).ready().await;
+        self.subscriber.subscribe(&request.uri, &view).await
     }
 
     async fn unsubscribe(
@@ -610,23 +608,28 @@ impl ServerHandler for Server {
         context: RequestContext<RoleServer>,
     ) -> Result<CompleteResult, ErrorData> {
         let view = self.catalogue_for(&context).ready().await;
-        let mut values = match &request.r#ref {
-            Reference::Prompt(prompt) => {
-                view.prompt(&prompt.name).map_or_else(Vec::new, |prompt| {
-                    prompt.complete(&request.argument.name, &request.argument.value)
-                })
-            }
-            _ => Vec::new(),
+        let begun = Begun {
+            argument: request.argument,
+            context: request.context,
+            attached: attached(&context.meta),
         };
-        let total = values.len();
-        values.truncate(CompletionInfo::MAX_VALUES);
-        let info = CompletionInfo::with_pagination(
-            values,
-            u32::try_from(total).ok(),
-            total > CompletionInfo::MAX_VALUES,
-        );
-        info.map(CompleteResult::new)
-            .map_err(|problem| ErrorData::internal_error(problem, None))
+        let completed = async {
+            match &request.r#ref {
+                Reference::Prompt(prompt) => match view.prompt(&prompt.name) {
+                    Some(prompt) => prompt.complete(&begun).await,
+                    None => Ok(of_values(Vec::new())),
+                },
+                Reference::Resource(template) => match view.resource(&template.uri) {
+                    Some(resource) => resource.complete(&begun).await,
+                    None => Ok(of_values(Vec::new())),
+                },
+                _ => Ok(of_values(Vec::new())),
+            }
+        };
+        tokio::select! {
+            completed = completed => completed,
+            () = context.ct.cancelled() => Err(ErrorData::new(CANCELLED, "cancelled", None)),
+        }
     }
 
     async fn set_level(
@@ -641,7 +644,8 @@ impl ServerHandler for Server {
                 None,
             ));
         }
-        *self.level.lock().unwrap_or_else(PoisonError::into_inner) = level_from(request.level);
+        self.ear.ask_for(request.level);
+        self.catalogue.heed().await;
         Ok(())
     }
 

@@ -3,9 +3,15 @@
 //! The catalogue puts the offers of its sources together in their order, applies the [`Policy`], and publishes the
 //! result. Clients reach it through [`Catalogue::open_for`].
 
-use std::{sync::Arc, time::Duration};
+use std::{
+    sync::{Arc, Weak},
+    time::Duration,
+};
 
-use futures_util::{FutureExt, TryFutureExt, future::BoxFuture};
+use futures_util::{
+    FutureExt, TryFutureExt,
+    future::{BoxFuture, join_all},
+};
 use tokio::{
     sync::watch,
     time::{sleep, timeout},
@@ -13,6 +19,7 @@ use tokio::{
 
 use super::{
     client::Client,
+    hearer::Hearer,
     manifest::PromptSpec,
     pause::Paused,
     policy::Policy,
@@ -97,6 +104,18 @@ impl Catalogue {
     /// Follows the catalogue: the receiver is told of every new snapshot.
     pub fn follow(&self) -> watch::Receiver<Arc<Snapshot>> {
         self.snapshot.subscribe()
+    }
+
+    /// Lets a client with a session hear what the sources' servers log, for as long as it is there.
+    pub fn heard_by(&self, hearer: &Weak<dyn Hearer>) {
+        for Followed { source, .. } in &self.sources {
+            source.heard_by(hearer.clone());
+        }
+    }
+
+    /// Has the sources take note that such a client asked for more or less of that.
+    pub async fn heed(&self) {
+        join_all(self.sources.iter().map(|followed| followed.source.heed())).await;
     }
 
     /// What may be called, and what is listed.

@@ -1,6 +1,11 @@
 //! Whoever waits for a call's answer, and what they are told meanwhile.
 
-use futures_util::future::BoxFuture;
+use std::future::ready;
+
+use futures_util::{FutureExt, future::BoxFuture};
+use rmcp::model::JsonObject;
+
+use super::hearer::{Logged, Severity};
 
 /// How much a line of a log matters.
 #[derive(
@@ -44,4 +49,20 @@ pub trait Listener: Send + Sync {
 
     /// Hands it a line of the call's log, if it wants such lines.
     fn log(&self, level: Level, logger: &str, text: String) -> BoxFuture<'_, ()>;
+
+    /// From which severity on it wants to be handed what servers log while its call goes on; none: it wants nothing, or
+    /// hears of it in any case, as a client with a session does.
+    fn hears(&self) -> Option<Severity> {
+        None
+    }
+
+    /// Hands it what a server logged.
+    fn hear(&self, _: Logged) -> BoxFuture<'_, ()> {
+        ready(()).boxed()
+    }
+
+    /// What it attached to its call for whoever answers that.
+    fn attached(&self) -> Option<&JsonObject> {
+        None
+    }
 }

@@ -1,4 +1,5 @@
-//! What a call's answer has to say of the computers that it is about, besides what they answered.
+//! What a call's answer has to say besides what was answered: of the computers that it is about, and whether somebody else
+//! refused it.
 
 use std::{
     collections::BTreeMap,
@@ -6,7 +7,10 @@ use std::{
     time::SystemTime,
 };
 
-use rmcp::model::{CallToolResult, ContentBlock};
+use rmcp::{
+    ErrorData,
+    model::{CallToolResult, ContentBlock},
+};
 
 use super::wording::changed_hands;
 use crate::computers::{Computer, ComputerKey};
@@ -14,23 +18,42 @@ use crate::computers::{Computer, ComputerKey};
 /// How many computers an answer says something of at most.
 const MOST: usize = 20;
 
-/// The computers that one call's answer is about.
+/// What there is to say with one call's answer.
 #[derive(Debug, Default)]
-pub struct Notes(Mutex<BTreeMap<ComputerKey, Arc<Computer>>>);
+pub struct Notes {
+    /// The computers that it is about.
+    computers: Mutex<BTreeMap<ComputerKey, Arc<Computer>>>,
+    /// See [`Notes::refuse`].
+    refusal: Mutex<Option<ErrorData>>,
+}
 
 impl Notes {
     /// Notes that the answer is about a computer.
     pub(super) fn about(&self, computer: &Arc<Computer>) {
-        let mut computers = self.0.lock().unwrap_or_else(PoisonError::into_inner);
+        let computers = &self.computers;
+        let mut computers = computers.lock().unwrap_or_else(PoisonError::into_inner);
         computers
             .entry(computer.key)
             .or_insert_with(|| computer.clone());
     }
 
+    /// Notes that the answer to the client's call is this error of whoever it was passed on to: its code and its data are
+    /// for the client.
+    pub fn refuse(&self, error: ErrorData) {
+        *self.refusal.lock().unwrap_or_else(PoisonError::into_inner) = Some(error);
+    }
+
+    /// That error, if the answer is one.
+    pub fn refusal(&self) -> Option<ErrorData> {
+        let mut refusal = self.refusal.lock().unwrap_or_else(PoisonError::into_inner);
+        refusal.take()
+    }
+
     /// The call's answer with what there is to say of them: a number that changed hands may have answered in another
     /// computer's place.
     pub fn on(self, mut result: CallToolResult) -> CallToolResult {
-        let computers = self.0.into_inner().unwrap_or_else(PoisonError::into_inner);
+        let computers = self.computers.into_inner();
+        let computers = computers.unwrap_or_else(PoisonError::into_inner);
         let now = SystemTime::now();
         let notes: Vec<_> = computers
             .values()

@@ -1,17 +1,18 @@
 //! Prompts: texts with arguments that a person chooses in a client.
 
-use std::{collections::BTreeMap, sync::Arc, time::Duration};
+use std::{collections::BTreeMap, future::ready, sync::Arc, time::Duration};
 
 use futures_util::{FutureExt, future::BoxFuture};
 use rmcp::{
     ErrorData,
-    model::{GetPromptResult, JsonObject, Prompt as Definition},
+    model::{CompleteResult, GetPromptResult, JsonObject, Prompt as Definition},
 };
 use serde_json::Value;
 use thiserror::Error;
 
 use super::{
     client::Client,
+    completion::{Begun, of_values},
     content::{self, ContentError, shown},
     host::{Code, HostHandler, NotWell, Rights},
     legible,
@@ -56,9 +57,12 @@ pub trait Prompt: Send + Sync {
         arguments: Option<JsonObject>,
     ) -> BoxFuture<'a, Result<GetPromptResult, ErrorData>>;
 
-    /// What an argument can be, of what begins like this.
-    fn complete(&self, _argument: &str, _begun: &str) -> Vec<String> {
-        Vec::new()
+    /// What an argument can be that was begun.
+    ///
+    /// # Errors
+    /// Somebody else's, who was asked.
+    fn complete<'a>(&'a self, _: &'a Begun) -> BoxFuture<'a, Result<CompleteResult, ErrorData>> {
+        ready(Ok(of_values(Vec::new()))).boxed()
     }
 
     /// What it is made of, for prompts that extend it; none: it can't be extended.
@@ -172,15 +176,17 @@ impl Prompt for EntryPrompt {
         .boxed()
     }
 
-    fn complete(&self, argument: &str, begun: &str) -> Vec<String> {
-        self.spec
-            .values
-            .get(argument)
+    fn complete<'a>(
+        &'a self,
+        begun: &'a Begun,
+    ) -> BoxFuture<'a, Result<CompleteResult, ErrorData>> {
+        let text = begun.argument.value.to_lowercase();
+        let values = self.spec.values.get(&begun.argument.name);
+        let fitting = values
             .into_iter()
             .flatten()
-            .filter(|value| value.to_lowercase().starts_with(&begun.to_lowercase()))
-            .cloned()
-            .collect()
+            .filter(|value| value.to_lowercase().starts_with(&text));
+        ready(Ok(of_values(fitting.cloned().collect()))).boxed()
     }
 
     fn spec(&self) -> Option<&PromptSpec> {

@@ -1,22 +1,24 @@
 //! Resources: texts and bytes that a client reads by their URI.
 
-use std::{sync::Arc, time::Duration};
+use std::{future::ready, sync::Arc, time::Duration};
 
 use futures_util::{FutureExt, future::BoxFuture};
 use rmcp::{
     ErrorData,
-    model::{ReadResourceResult, ResourceContents, ResourceTemplate},
+    model::{CompleteResult, ReadResourceResult, ResourceContents, ResourceTemplate},
 };
 use serde_json::{Value, json};
 use thiserror::Error;
 
 use super::{
     client::Client,
+    completion::{Begun, of_values},
     content::{ContentError, resource_contents},
     host::{Code, HostHandler, NotWell, Rights},
     legible,
     manifest::{ResourceSpec, Shown, Text},
     tool::Context,
+    updates::{Followed, Updates},
 };
 use crate::base::excerpt::{LONGEST_NAME, shortened};
 
@@ -49,7 +51,27 @@ pub trait Resource: Send + Sync {
         uri: &'a str,
     ) -> BoxFuture<'a, Result<ReadResourceResult, ErrorData>>;
 
-    /// What it is made of, by which a change of its contents is seen; none: such a change can't be seen.
+    /// What a name of its template can be that was begun.
+    ///
+    /// # Errors
+    /// Somebody else's, who was asked.
+    fn complete<'a>(&'a self, _: &'a Begun) -> BoxFuture<'a, Result<CompleteResult, ErrorData>> {
+        ready(Ok(of_values(Vec::new()))).boxed()
+    }
+
+    /// Has somebody else tell `updates` of changes of a URI that is its; none: nobody else can.
+    ///
+    /// # Errors
+    /// Whoever could tell refuses to.
+    fn follow<'a>(
+        &'a self,
+        _uri: &'a str,
+        _updates: Updates,
+    ) -> BoxFuture<'a, Result<Option<Followed>, ErrorData>> {
+        ready(Ok(None)).boxed()
+    }
+
+    /// What it is made of, by which a change of its contents is seen; none: such a change can't be seen here.
     fn spec(&self) -> Option<&ResourceSpec> {
         None
     }

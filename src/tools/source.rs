@@ -1,11 +1,15 @@
 //! Where tools, prompts and resources come from: a source says what it offers now, and tells of a change of that.
 
-use std::{future::ready, sync::Arc, time::Duration};
+use std::{
+    future::ready,
+    sync::{Arc, Weak},
+    time::Duration,
+};
 
 use futures_util::{FutureExt, future::BoxFuture};
 use tokio::sync::watch;
 
-use super::{client::Client, prompt::Prompt, resource::Resource, tool::Tool};
+use super::{client::Client, hearer::Hearer, prompt::Prompt, resource::Resource, tool::Tool};
 
 /// How long the first list waits for a source that is still being read: about what a folder of tools takes.
 const FIRST_LOOK: Duration = Duration::from_millis(250);
@@ -32,6 +36,14 @@ pub trait Source: Send + Sync {
     /// Why that can't be told now, in a sentence for whoever called the tool.
     fn brings<'a>(&'a self, _: Client, _: &'a str) -> BoxFuture<'a, Result<bool, String>> {
         ready(Ok(false)).boxed()
+    }
+
+    /// Says that a client has begun a session, and hears from now on what is logged, for as long as it is there.
+    fn heard_by(&self, _: Weak<dyn Hearer>) {}
+
+    /// Says that such a client asked for more or less of that. Waits until whoever logs knows, but not long.
+    fn heed(&self) -> BoxFuture<'_, ()> {
+        ready(()).boxed()
     }
 
     /// How long a client's question waits for its first look. One that takes longer is told of by a change of the list.

@@ -3,8 +3,8 @@
 use rmcp::{
     ErrorData,
     model::{
-        CallToolResult, ContentBlock, GetPromptResult, ReadResourceResult, ResourceContents,
-        ResultType, ServerResult,
+        CallToolResult, CompleteResult, CompletionInfo, ContentBlock, GetPromptResult,
+        ReadResourceResult, ResourceContents, ResultType, ServerResult,
     },
 };
 use serde_json::Value;
@@ -13,7 +13,33 @@ use super::{names, trouble::Trouble};
 use crate::tools::failure;
 
 /// The answer to a tool call. Whatever goes wrong is a result too, one that the model can act on.
-pub fn call(server_id: &str, answer: Result<ServerResult, Trouble>) -> CallToolResult {
+pub struct Called {
+    /// The result.
+    pub result: CallToolResult,
+    /// The server's own error, if it answered with one.
+    pub refusal: Option<ErrorData>,
+}
+
+impl From<CallToolResult> for Called {
+    fn from(result: CallToolResult) -> Self {
+        Self {
+            result,
+            refusal: None,
+        }
+    }
+}
+
+/// The answer to a tool call.
+pub fn call(server_id: &str, answer: Result<ServerResult, Trouble>) -> Called {
+    let refusal = match &answer {
+        Err(Trouble::Refused(error)) => Some(error.clone()),
+        _ => None,
+    };
+    let result = result(server_id, answer);
+    Called { result, refusal }
+}
+
+fn result(server_id: &str, answer: Result<ServerResult, Trouble>) -> CallToolResult {
     let mut result = match answer {
         Ok(ServerResult::CallToolResult(result)) => result,
         Ok(ServerResult::CustomResult(result)) => lenient(result.0),
@@ -32,9 +58,7 @@ pub fn call(server_id: &str, answer: Result<ServerResult, Trouble>) -> CallToolR
     // Older servers leave it out, and newer clients miss it then.
     result.result_type = Some(ResultType::COMPLETE);
     for block in &mut result.content {
-        if let ContentBlock::ResourceLink(link) = block {
-            link.uri = public_link(server_id, &link.uri);
-        }
+        make_public(server_id, block);
     }
     result
 }
@@ -43,10 +67,16 @@ pub fn call(server_id: &str, answer: Result<ServerResult, Trouble>) -> CallToolR
 ///
 /// # Errors
 /// The server's own error, or why there is no answer.
-pub fn prompt(answer: Result<ServerResult, Trouble>) -> Result<GetPromptResult, ErrorData> {
+pub fn prompt(
+    server_id: &str,
+    answer: Result<ServerResult, Trouble>,
+) -> Result<GetPromptResult, ErrorData> {
     match answer.map_err(told)? {
         ServerResult::GetPromptResult(mut result) => {
             result.result_type = Some(ResultType::COMPLETE);
+            for message in &mut result.messages {
+                make_public(server_id, &mut message.content);
+            }
             Ok(result)
         }
         _ => Err(ErrorData::internal_error(
@@ -84,11 +114,47 @@ pub fn resource(
     }
 }
 
-fn told(trouble: Trouble) -> ErrorData {
+/// The answer to what an argument can be.
+///
+/// # Errors
+/// As [`prompt`].
+pub fn completion(answer: Result<ServerResult, Trouble>) -> Result<CompleteResult, ErrorData> {
+    match answer.map_err(told)? {
+        ServerResult::CompleteResult(mut result) => {
+            result.result_type = Some(ResultType::COMPLETE);
+            result
+                .completion
+                .values
+                .truncate(CompletionInfo::MAX_VALUES);
+            Ok(result)
+        }
+        _ => Err(ErrorData::internal_error(
+            "The server's answer is not one to what an argument can be.",
+            None,
+        )),
+    }
+}
+
+/// What keeps a server from being asked, as an error of the protocol: its own, where it is that.
+pub fn told(trouble: Trouble) -> ErrorData {
     match trouble {
         Trouble::Refused(error) => error,
         other => ErrorData::internal_error(other.to_string(), None),
     }
+}
+
+/// Makes a resource that is in an answer, or linked to, one that can be read through us by the URI that it has there.
+fn make_public(server_id: &str, block: &mut ContentBlock) {
+    let uri = match block {
+        ContentBlock::ResourceLink(link) => &mut link.uri,
+        ContentBlock::Resource(embedded) => match &mut embedded.resource {
+            ResourceContents::TextResourceContents { uri, .. }
+            | ResourceContents::BlobResourceContents { uri, .. } => uri,
+            _ => return,
+        },
+        _ => return,
+    };
+    *uri = public_link(server_id, uri);
 }
 
 /// A link to a resource, so that it is read through us; one to the web is left to the client.
@@ -127,11 +193,12 @@ fn shortened(value: &Value) -> String {
 #[cfg(test)]
 mod tests {
     use super::*;
+    use rmcp::model::ErrorCode;
     use serde_json::json;
 
     fn answered(result: Value) -> Value {
         let result: ServerResult = serde_json::from_value(result).unwrap();
-        serde_json::to_value(call("docs", Ok(result))).unwrap()
+        serde_json::to_value(call("docs", Ok(result)).result).unwrap()
     }
 
     #[test]
@@ -145,6 +212,8 @@ mod tests {
         let result = json!({"content": content, "structuredContent": {"n": 1.5}, "isError": true, "_meta": {"b": 2}});
         let mut expected = result.clone();
         expected["resultType"] = json!("complete");
+        // So that it can be read again.
+        expected["content"][3]["resource"]["uri"] = json!("docs+file:///a");
         assert_eq!(answered(result), expected);
     }
 
@@ -159,7 +228,24 @@ mod tests {
                 answered(json!({"content": [link]}))["content"][0]["uri"],
                 public
             );
+            let embedded = json!({"type": "resource", "resource": {"uri": uri, "blob": ""}});
+            let message = json!({"role": "user", "content": embedded});
+            let prompted = serde_json::from_value(json!({"messages": [message]})).unwrap();
+            let prompted = prompt("docs", Ok(ServerResult::GetPromptResult(prompted))).unwrap();
+            let content = serde_json::to_value(&prompted.messages[0].content).unwrap();
+            assert_eq!(content["resource"]["uri"], public);
         }
+    }
+
+    #[test]
+    fn an_error_of_the_server_keeps_its_code_and_data() {
+        let error = ErrorData::new(ErrorCode(-32042), "open it", Some(json!({"url": "x://"})));
+        let called = call("docs", Err(Trouble::Refused(error.clone())));
+        assert_eq!(called.refusal, Some(error));
+        assert_eq!(called.result.is_error, Some(true));
+        let server = "docs".to_owned();
+        let full = call("docs", Err(Trouble::FullQueue { server }));
+        assert_eq!((full.refusal, full.result.is_error), (None, Some(true)));
     }
 
     #[test]

@@ -11,8 +11,9 @@ use rmcp::{
     ClientHandler, ErrorData, RoleClient,
     model::{
         CancelledNotificationParam, ClientCapabilities, ClientConfig, ClientRequest, GetExtensions,
-        Implementation, ListRootsRequestMethod, ListRootsResult, LoggingMessageNotificationParam,
-        ProgressNotificationParam, ProtocolVersion, RequestId, ServerResult,
+        Implementation, ListRootsRequestMethod, ListRootsResult, ProgressNotificationParam,
+        ProtocolVersion, RequestId, ServerCapabilities, ServerResult, SetLevelRequest,
+        SetLevelRequestParams,
     },
     service::{
         ClientCacheConfig, ClientInitializeError, ClientLifecycleMode, ClientServiceExt,
@@ -36,9 +37,9 @@ use super::{
     lines::{Lines, MAX_LINE, Rubbish},
     process::{self, Process, StartError},
     tail::Tail,
-    tap::{Route, Tap},
+    tap::{Ears, Route, Tap},
 };
-use crate::tools::Step;
+use crate::tools::{Step, hearer::Severity};
 
 /// How many of a call's progress notifications may wait to be passed on; more are dropped.
 pub const PROGRESS_QUEUE: usize = 64;
@@ -49,9 +50,14 @@ const LONGEST_CALL: Duration = Duration::from_secs(60 * 60);
 /// How long after the end of a server's output the end of its process is waited for.
 const TO_END: Duration = Duration::from_millis(1_500);
 
+/// How long a server may take to take note of something beside its calls.
+pub const TO_NOTE: Duration = Duration::from_secs(5);
+
 /// A connection that is open.
 pub struct Connection {
     peer: Peer<RoleClient>,
+    /// From which severity on the server was last asked for what it logs, if it was.
+    severity: tokio::sync::Mutex<Option<Severity>>,
     /// Cancelled when the server sends no more.
     ended: CancellationToken,
     /// Told when the server says that one of its lists changed.
@@ -122,7 +128,6 @@ pub enum ConnectError {
 
 /// Everything that a started server is told and asked by rmcp, and that only we can answer.
 struct Events {
-    server: String,
     changed: Arc<Notify>,
 }
 
@@ -155,14 +160,6 @@ impl ClientHandler for Events {
     async fn on_resource_list_changed(&self, _: NotificationContext<RoleClient>) {
         self.changed.notify_one();
     }
-
-    async fn on_logging_message(
-        &self,
-        message: LoggingMessageNotificationParam,
-        _: NotificationContext<RoleClient>,
-    ) {
-        tracing::debug!(server = self.server, level = ?message.level, data = %message.data, "a server logs");
-    }
 }
 
 /// A connection, and rmcp's service that keeps it.
@@ -184,6 +181,7 @@ impl Open {
         variable: Lookup<'_>,
         given: &[(OsString, OsString)],
         tail: &Arc<Tail>,
+        ears: &Ears,
     ) -> Result<Self, ConnectError> {
         let surroundings = Surroundings {
             style: entry.variables,
@@ -196,7 +194,7 @@ impl Open {
                 let started = process::start(&program, given, folder, tail.clone())?;
                 let rubbish = Arc::new(Rubbish::default());
                 let lines = Lines::new(started.stdout, started.stdin, rubbish.clone());
-                shake_hands(entry, lines, rubbish, Some(started.process)).await
+                shake_hands(lines, ears, rubbish, Some(started.process)).await
             }
             Reach::Address(address) => {
                 let address = surroundings.in_address(address)?;
@@ -204,12 +202,12 @@ impl Open {
                 let older = async || {
                     let older = target.older_transport().await;
                     let older = older.map_err(ConnectError::Unreachable)?;
-                    shake_hands(entry, older, Arc::default(), None).await
+                    shake_hands(older, ears, Arc::default(), None).await
                 };
                 if address.is_older {
                     return older().await;
                 }
-                let newer = shake_hands(entry, target.transport()?, Arc::default(), None).await;
+                let newer = shake_hands(target.transport()?, ears, Arc::default(), None).await;
                 match newer {
                     Err(ConnectError::TakesNoPosts(why)) => {
                         let older = older().await;
@@ -235,8 +233,8 @@ impl Open {
 }
 
 async fn shake_hands<T>(
-    entry: &Entry,
     transport: T,
+    ears: &Ears,
     rubbish: Arc<Rubbish>,
     process: Option<Process>,
 ) -> Result<Open, ConnectError>
@@ -246,10 +244,9 @@ where
     let ended = CancellationToken::new();
     let changed = Arc::new(Notify::new());
     let events = Events {
-        server: entry.name.clone(),
         changed: changed.clone(),
     };
-    let tapped = Tap::new(transport, ended.clone());
+    let tapped = Tap::new(transport, ears.clone(), ended.clone());
     let opened = events
         .serve_with_lifecycle(tapped, ClientLifecycleMode::Initialize)
         .await;
@@ -272,6 +269,7 @@ where
     Ok(Open {
         connection: Arc::new(Connection {
             peer,
+            severity: tokio::sync::Mutex::default(),
             ended,
             changed,
             rubbish,
@@ -338,6 +336,31 @@ impl Connection {
                 Err(_) => "closed its output".to_owned(),
             },
             None => "closed the connection".to_owned(),
+        }
+    }
+
+    /// What the server says that it can do.
+    pub fn capabilities(&self) -> ServerCapabilities {
+        let info = self.peer.peer_info();
+        info.map(|info| info.capabilities.clone())
+            .unwrap_or_default()
+    }
+
+    /// Asks the server for what it logs from this severity on, if it logs and was not asked for the same last.
+    pub async fn log_from(&self, wanted: Severity) {
+        if self.capabilities().logging.is_none() {
+            return;
+        }
+        // Held, so that of two changes at once the later one is told last.
+        let mut last = self.severity.lock().await;
+        if *last == Some(wanted) {
+            return;
+        }
+        let request = SetLevelRequest::new(SetLevelRequestParams::new(wanted));
+        let asked = self.ask(ClientRequest::SetLevelRequest(request), None, TO_NOTE);
+        match asked.await {
+            Ok(_) => *last = Some(wanted),
+            Err(error) => tracing::debug!(%error, "a server does not log as it is asked to"),
         }
     }
 

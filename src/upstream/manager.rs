@@ -7,13 +7,14 @@ use std::{
     fs,
     path::PathBuf,
     sync::{
-        Arc, Mutex, MutexGuard, PoisonError,
+        Arc, Mutex, MutexGuard, PoisonError, Weak,
         atomic::{AtomicBool, Ordering},
     },
     thread,
     time::{Duration, SystemTime},
 };
 
+use futures_util::future::join_all;
 use tokio::{
     sync::{Notify, Semaphore, watch},
     time::{Instant, sleep, sleep_until, timeout},
@@ -22,6 +23,7 @@ use tokio_util::{sync::CancellationToken, task::TaskTracker};
 
 use super::{
     config::variables,
+    hearing::Hearers,
     listing::{Listing, View},
     names,
     requests::{Inbox, Request},
@@ -31,7 +33,7 @@ use super::{
     status::{HEARTBEAT, Report, StatusFile},
     trust,
 };
-use crate::tools::Client;
+use crate::tools::{Client, Hearer};
 
 /// How long a session must last before servers are started for it that nobody has called: clients start short-lived
 /// processes to look at a server.
@@ -58,6 +60,8 @@ pub struct Manager {
     /// Held while the listing is put together.
     rebuilding: Mutex<()>,
     ready: watch::Sender<bool>,
+    /// The clients with sessions, which hear what servers log.
+    hearers: Arc<Hearers>,
     /// The kinds of clients that were served.
     clients: Mutex<BTreeSet<Client>>,
     begun: AtomicBool,
@@ -101,6 +105,7 @@ impl Manager {
             listing: watch::Sender::default(),
             rebuilding: Mutex::default(),
             ready: watch::Sender::new(false),
+            hearers: Arc::default(),
             clients: Mutex::default(),
             begun: AtomicBool::new(false),
             news: Arc::default(),
@@ -130,6 +135,17 @@ impl Manager {
                 }
             });
         }
+    }
+
+    /// Lets a client with a session hear what the servers log, for as long as it is there.
+    pub fn heard_by(&self, hearer: Weak<dyn Hearer>) {
+        self.hearers.add(hearer);
+    }
+
+    /// Asks all servers that run for as much of that as somebody wants.
+    pub async fn heed(&self) {
+        let all = self.lock().all.clone();
+        join_all(all.iter().map(|server| server.heed())).await;
     }
 
     /// Waits until the configuration was read.
@@ -335,8 +351,13 @@ impl Manager {
                 servers.all.push(server);
                 continue;
             }
-            let (server, orders) =
-                Server::new(entry.clone(), disabled, folders.clone(), self.news.clone());
+            let (server, orders) = Server::new(
+                entry.clone(),
+                disabled,
+                folders.clone(),
+                self.news.clone(),
+                self.hearers.clone(),
+            );
             self.tasks.spawn(keep(server.clone(), orders));
             servers.all.push(server);
         }

@@ -9,6 +9,8 @@ mod answers;
 mod config;
 pub mod connection;
 mod environment;
+mod following;
+mod hearing;
 mod http;
 mod kept;
 mod lines;
@@ -34,9 +36,10 @@ use std::{sync::Arc, time::Duration};
 use rmcp::{
     ErrorData,
     model::{
-        CallToolRequest, CallToolRequestParams, CallToolResult, ClientRequest, GetPromptRequest,
-        GetPromptRequestParams, GetPromptResult, JsonObject, ReadResourceRequest,
-        ReadResourceRequestParams, ReadResourceResult,
+        CallToolRequest, CallToolRequestParams, ClientRequest, CompleteRequest,
+        CompleteRequestParams, CompleteResult, GetMeta, GetPromptRequest, GetPromptRequestParams,
+        GetPromptResult, JsonObject, PromptReference, ReadResourceRequest,
+        ReadResourceRequestParams, ReadResourceResult, Reference, ServerCapabilities, ServerResult,
     },
 };
 use tokio::{
@@ -44,14 +47,74 @@ use tokio::{
     time::timeout,
 };
 
-use crate::tools::{Client, Step, failure};
+use crate::tools::{
+    Client, Step,
+    completion::{Begun, of_values},
+    failure,
+    hearer::{Logged, Severity},
+    updates::{Followed, Updates},
+};
+use answers::Called;
 use listing::Listing;
 use manager::Manager;
+use server::Server;
 use status::Report;
-use trouble::NotReached;
+use trouble::{NotReached, Trouble};
 
 pub use config::{entry, itself, sources};
 pub use settings::Settings;
+
+/// Whoever waits for a server's answer.
+struct Waits<'a> {
+    /// Where it is told how that goes, if it wants to know.
+    progress: Option<&'a mpsc::Sender<Step>>,
+    /// From which severity on it wants to hear meanwhile what the server logs, if it does, and where.
+    heard: Option<(Severity, &'a mpsc::Sender<Logged>)>,
+    /// What it attached to its request.
+    attached: Option<&'a JsonObject>,
+}
+
+impl Waits<'_> {
+    async fn ask(
+        &self,
+        server: &Server,
+        mut request: ClientRequest,
+    ) -> Result<ServerResult, Trouble> {
+        attach(&mut request, self.attached);
+        let _heard = match self.heard {
+            Some((severity, heard)) => {
+                let during = server.hearing.during(severity, heard.clone());
+                server.heed().await;
+                Some(during)
+            }
+            None => None,
+        };
+        server.ask(request, self.progress).await
+    }
+}
+
+/// Attaches to a request what its client did.
+fn attach(request: &mut ClientRequest, attached: Option<&JsonObject>) {
+    if let Some(attached) = attached {
+        request.get_meta_mut().extend(attached.clone().into());
+    }
+}
+
+async fn complete(
+    server: &Server,
+    reference: Reference,
+    begun: &Begun,
+) -> Result<CompleteResult, ErrorData> {
+    let mut params = CompleteRequestParams::new(reference, begun.argument.clone());
+    params.context = begun.context.clone();
+    let mut request = ClientRequest::CompleteRequest(CompleteRequest::new(params));
+    attach(&mut request, begun.attached.as_ref());
+    let can = |server: &ServerCapabilities| server.completions.is_some();
+    match server.ask_beside(request, can).await.transpose() {
+        Some(answer) => answers::completion(answer),
+        None => Ok(of_values(Vec::new())),
+    }
+}
 
 /// How long servers have to leave with the bridge. What they leave behind by then is ended all the same.
 const TO_LEAVE: Duration = Duration::from_millis(700);
@@ -109,25 +172,20 @@ impl Upstream {
         Ok(self.0.renewed().tools.contains_key(tool))
     }
 
-    /// Calls a tool by its public name; none if no server has it. How it goes is told to `progress`. Dropping the future
-    /// cancels the call at the server.
-    async fn call(
-        &self,
-        name: &str,
-        arguments: Option<JsonObject>,
-        progress: Option<&mpsc::Sender<Step>>,
-    ) -> Option<CallToolResult> {
+    /// Calls a tool by its public name; none if no server has it. How it goes is told to whoever waits for it. Dropping the
+    /// future cancels the call at the server.
+    async fn call(&self, name: &str, arguments: JsonObject, waits: &Waits<'_>) -> Option<Called> {
         let listing = self.0.listing();
         let listed = listing.tools.get(name)?;
         // The catalogue may not know it yet.
         if let Err(reason) = &listed.shown {
-            return Some(failure(format!("The tool {name} is withheld: {reason}.")));
+            return Some(failure(format!("The tool {name} is withheld: {reason}.")).into());
         }
         let server = self.0.server(&listed.server)?;
         let mut params = CallToolRequestParams::new(listed.own_name.clone());
-        params.arguments = arguments;
+        params.arguments = Some(arguments);
         let request = ClientRequest::CallToolRequest(CallToolRequest::new(params));
-        let answer = server.ask(request, progress).await;
+        let answer = waits.ask(&server, request).await;
         Some(answers::call(&server.id, answer))
     }
 
@@ -136,6 +194,7 @@ impl Upstream {
         &self,
         name: &str,
         arguments: Option<JsonObject>,
+        waits: &Waits<'_>,
     ) -> Option<Result<GetPromptResult, ErrorData>> {
         let listing = self.0.listing();
         let listed = listing.prompts.get(name)?;
@@ -143,20 +202,59 @@ impl Upstream {
         let mut params = GetPromptRequestParams::new(listed.own_name.clone());
         params.arguments = arguments;
         let request = ClientRequest::GetPromptRequest(GetPromptRequest::new(params));
-        Some(answers::prompt(server.ask(request, None).await))
+        let answer = waits.ask(&server, request).await;
+        Some(answers::prompt(&server.id, answer))
     }
 
     /// Reads a resource by its public URI; none if that is of no server.
-    async fn resource(&self, uri: &str) -> Option<Result<ReadResourceResult, ErrorData>> {
-        let listing = self.0.listing();
-        let (server, own_uri) = listing.resource(uri)?;
-        let server = self.0.server(server)?;
+    async fn resource(
+        &self,
+        uri: &str,
+        waits: &Waits<'_>,
+    ) -> Option<Result<ReadResourceResult, ErrorData>> {
+        let (server, own_uri) = self.resource_of(uri)?;
         let params = ReadResourceRequestParams::new(own_uri);
         let request = ClientRequest::ReadResourceRequest(ReadResourceRequest::new(params));
-        Some(answers::resource(
-            &server.id,
-            server.ask(request, None).await,
-        ))
+        let answer = waits.ask(&server, request).await;
+        Some(answers::resource(&server.id, answer))
+    }
+
+    /// Has a server tell `updates` of changes of a resource, by its public URI; none if that is of no server.
+    async fn follow(&self, uri: &str, updates: Updates) -> Option<Result<Followed, ErrorData>> {
+        let (server, own_uri) = self.resource_of(uri)?;
+        let followed = server.follow(own_uri, updates).await;
+        Some(followed.map_err(answers::told))
+    }
+
+    /// What an argument of a prompt, by its public name, can be that was begun; none if no server has it.
+    async fn complete_prompt(
+        &self,
+        name: &str,
+        begun: &Begun,
+    ) -> Option<Result<CompleteResult, ErrorData>> {
+        let listing = self.0.listing();
+        let listed = listing.prompts.get(name)?;
+        let server = self.0.server(&listed.server)?;
+        let mut prompt = PromptReference::new(listed.own_name.clone());
+        prompt.title = listed.shown.title.clone();
+        Some(complete(&server, Reference::Prompt(prompt), begun).await)
+    }
+
+    /// The same of a name in the template of this public URI.
+    async fn complete_template(
+        &self,
+        uri: &str,
+        begun: &Begun,
+    ) -> Option<Result<CompleteResult, ErrorData>> {
+        let (server, own_uri) = self.resource_of(uri)?;
+        Some(complete(&server, Reference::for_resource(own_uri), begun).await)
+    }
+
+    /// The server that a public URI is of, and its own URI for it.
+    fn resource_of<'a>(&self, uri: &'a str) -> Option<(Arc<Server>, &'a str)> {
+        let listing = self.0.listing();
+        let (server, own_uri) = listing.resource(uri)?;
+        Some((self.0.server(server)?, own_uri))
     }
 
     /// How the servers are.

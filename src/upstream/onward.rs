@@ -1,30 +1,36 @@
 //! What the servers offer, offered onward: they are one source of the catalogue.
 
-use std::{sync::Arc, time::Duration};
+use std::{
+    sync::{Arc, Weak},
+    time::Duration,
+};
 
 use futures_util::{FutureExt, TryFutureExt, future::BoxFuture};
 use rmcp::{
     ErrorData,
     model::{
-        CallToolResult, GetPromptResult, JsonObject, Prompt as PromptDefinition,
+        CallToolResult, CompleteResult, GetPromptResult, JsonObject, Prompt as PromptDefinition,
         ReadResourceResult, Tool as Definition,
     },
 };
 use tokio::sync::{mpsc, watch};
 
 use super::{
-    Upstream,
+    Upstream, Waits,
     connection::PROGRESS_QUEUE,
     listing::Listing,
     names,
     status_tool::{SET, StatusTool},
 };
 use crate::tools::{
-    Client, Context, Offer, Source, Tool, failure,
+    Client, Context, Hearer, Listener, Offer, Source, Tool,
+    completion::Begun,
+    failure,
     manifest::Shown,
     prompt::{self, Prompt},
     resource::{self, Resource},
     source::Withheld,
+    updates::{Followed, Updates},
 };
 
 /// How long a client's question waits for the configuration to be read, which takes moments.
@@ -63,6 +69,14 @@ impl Source for Upstream {
 
     fn patience(&self) -> Duration {
         TO_READ
+    }
+
+    fn heard_by(&self, hearer: Weak<dyn Hearer>) {
+        self.0.heard_by(hearer);
+    }
+
+    fn heed(&self) -> BoxFuture<'_, ()> {
+        self.0.heed().boxed()
     }
 
     fn brings<'a>(&'a self, client: Client, tool: &'a str) -> BoxFuture<'a, Result<bool, String>> {
@@ -169,29 +183,53 @@ impl Tool for ServerTool {
             if let Some(call) = context.call {
                 call.asks_server(&self.server);
             }
-            let (sender, mut news) = mpsc::channel(PROGRESS_QUEUE);
-            let progress = context.listener.listens().then_some(&sender);
-            let call = self.upstream.call(name, Some(arguments), progress);
-            tokio::pin!(call);
-            let result = loop {
-                tokio::select! {
-                    biased;
-                    Some(step) = news.recv() => context.listener.tell(step).await,
-                    result = &mut call => break result,
-                }
-            };
-            // What came before the answer is told before it.
-            while let Ok(step) = news.try_recv() {
-                context.listener.tell(step).await;
-            }
-            result.unwrap_or_else(|| {
-                failure(format!(
+            let called = while_told(context.listener, async |waits| {
+                self.upstream.call(name, arguments, waits).await
+            });
+            let Some(called) = called.await else {
+                return failure(format!(
                     "The server that had the tool {name} is no longer configured."
-                ))
-            })
+                ));
+            };
+            // Whoever calls it by another tool goes by the words.
+            if let (Some(refusal), 0) = (called.refusal, context.depth) {
+                context.notes.refuse(refusal);
+            }
+            called.result
         }
         .boxed()
     }
+}
+
+/// Asks a server something, and tells the client that waits for it meanwhile how that goes and what the server logs.
+async fn while_told<T>(listener: &dyn Listener, ask: impl AsyncFnOnce(&Waits<'_>) -> T) -> T {
+    let (told, mut news) = mpsc::channel(PROGRESS_QUEUE);
+    let (heard, mut logged) = mpsc::channel(PROGRESS_QUEUE);
+    let waits = Waits {
+        progress: listener.listens().then_some(&told),
+        heard: listener.hears().map(|severity| (severity, &heard)),
+        attached: listener.attached(),
+    };
+    let answer = {
+        let asked = ask(&waits);
+        tokio::pin!(asked);
+        loop {
+            tokio::select! {
+                biased;
+                Some(step) = news.recv() => listener.tell(step).await,
+                Some(logged) = logged.recv() => listener.hear(logged).await,
+                answer = &mut asked => break answer,
+            }
+        }
+    };
+    // What came before the answer is told before it.
+    while let Ok(step) = news.try_recv() {
+        listener.tell(step).await;
+    }
+    while let Ok(logged) = logged.try_recv() {
+        listener.hear(logged).await;
+    }
+    answer
 }
 
 /// A prompt of a server.
@@ -217,13 +255,27 @@ impl Prompt for ServerPrompt {
 
     fn get<'a>(
         &'a self,
-        _: Context<'a>,
+        context: Context<'a>,
         arguments: Option<JsonObject>,
     ) -> BoxFuture<'a, Result<GetPromptResult, ErrorData>> {
         async move {
             let name = &self.definition.name;
-            let filled = self.upstream.prompt(name, arguments).await;
-            filled.unwrap_or_else(|| Err(prompt::unknown(name)))
+            let filled = while_told(context.listener, async |waits| {
+                self.upstream.prompt(name, arguments, waits).await
+            });
+            filled.await.unwrap_or_else(|| Err(prompt::unknown(name)))
+        }
+        .boxed()
+    }
+
+    fn complete<'a>(
+        &'a self,
+        begun: &'a Begun,
+    ) -> BoxFuture<'a, Result<CompleteResult, ErrorData>> {
+        async move {
+            let name = &self.definition.name;
+            let completed = self.upstream.complete_prompt(name, begun).await;
+            completed.unwrap_or_else(|| Err(prompt::unknown(name)))
         }
         .boxed()
     }
@@ -256,10 +308,29 @@ impl Resource for ServerResource {
 
     fn read<'a>(
         &'a self,
-        _: Context<'a>,
+        context: Context<'a>,
         uri: &'a str,
     ) -> BoxFuture<'a, Result<ReadResourceResult, ErrorData>> {
-        read(&self.upstream, uri).boxed()
+        read(&self.upstream, context.listener, uri).boxed()
+    }
+
+    fn complete<'a>(
+        &'a self,
+        begun: &'a Begun,
+    ) -> BoxFuture<'a, Result<CompleteResult, ErrorData>> {
+        async move {
+            let completed = self.upstream.complete_template(self.uri(), begun).await;
+            completed.unwrap_or_else(|| Err(resource::unknown(self.uri())))
+        }
+        .boxed()
+    }
+
+    fn follow<'a>(
+        &'a self,
+        uri: &'a str,
+        updates: Updates,
+    ) -> BoxFuture<'a, Result<Option<Followed>, ErrorData>> {
+        follow(&self.upstream, uri, updates).boxed()
     }
 }
 
@@ -290,14 +361,36 @@ impl Resource for ServerUris {
 
     fn read<'a>(
         &'a self,
-        _: Context<'a>,
+        context: Context<'a>,
         uri: &'a str,
     ) -> BoxFuture<'a, Result<ReadResourceResult, ErrorData>> {
-        read(&self.upstream, uri).boxed()
+        read(&self.upstream, context.listener, uri).boxed()
+    }
+
+    fn follow<'a>(
+        &'a self,
+        uri: &'a str,
+        updates: Updates,
+    ) -> BoxFuture<'a, Result<Option<Followed>, ErrorData>> {
+        follow(&self.upstream, uri, updates).boxed()
     }
 }
 
-async fn read(upstream: &Upstream, uri: &str) -> Result<ReadResourceResult, ErrorData> {
-    let read = upstream.resource(uri).await;
-    read.unwrap_or_else(|| Err(resource::unknown(uri)))
+async fn read(
+    upstream: &Upstream,
+    listener: &dyn Listener,
+    uri: &str,
+) -> Result<ReadResourceResult, ErrorData> {
+    let read = while_told(listener, async |waits| upstream.resource(uri, waits).await);
+    read.await.unwrap_or_else(|| Err(resource::unknown(uri)))
+}
+
+async fn follow(
+    upstream: &Upstream,
+    uri: &str,
+    updates: Updates,
+) -> Result<Option<Followed>, ErrorData> {
+    let followed = upstream.follow(uri, updates).await;
+    let followed = followed.unwrap_or_else(|| Err(resource::unknown(uri)));
+    followed.map(Some)
 }

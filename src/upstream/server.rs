@@ -3,6 +3,9 @@
 //! All that changes its state happens in one task, in `keeper`. Whoever wants something of it sends that task an order
 //! and watches the state.
 
+// Servers of the revisions that have subscriptions by request still use them.
+#![allow(deprecated)]
+
 pub mod keeper;
 
 use std::{
@@ -15,7 +18,13 @@ use std::{
     time::{Duration, SystemTime},
 };
 
-use rmcp::model::{ClientRequest, ServerResult};
+use rmcp::{
+    ErrorData,
+    model::{
+        ClientRequest, ErrorCode, ServerCapabilities, ServerResult, SubscribeRequest,
+        SubscribeRequestParams, UnsubscribeRequest, UnsubscribeRequestParams,
+    },
+};
 use tokio::{
     sync::{Notify, Semaphore, mpsc, watch},
     time::{Instant, timeout_at},
@@ -23,16 +32,22 @@ use tokio::{
 use tokio_util::sync::CancellationToken;
 
 use super::{
-    connection::{AskError, Connection},
+    connection::{AskError, Connection, TO_NOTE},
     entry::{Entry, Reach},
     environment::{Environment, Inherit, Withheld},
+    following::Following,
+    hearing::{Hearers, Hearing},
     names,
     offers::{Offers, Remembered},
     tail::Tail,
+    tap::Ears,
     trouble::{LONGEST_QUEUE, LastWords, NotReached, Trouble},
     trust,
 };
-use crate::tools::Step;
+use crate::tools::{
+    Step,
+    updates::{Followed, Updates},
+};
 
 /// How many calls a server that takes several gets at once.
 const PARALLEL_CALLS: usize = 32;
@@ -139,6 +154,10 @@ pub struct Server {
     pub fingerprint: String,
     /// The end of what it wrote to standard error.
     pub tail: Arc<Tail>,
+    /// Who hears what it logs.
+    pub hearing: Arc<Hearing>,
+    /// Who follows its resources.
+    following: Arc<Following>,
     folders: ServerFolders,
     /// Variables that other servers' entries read.
     of_others: Mutex<BTreeSet<String>>,
@@ -158,12 +177,13 @@ pub struct Server {
 
 impl Server {
     /// The server of this entry, and the orders that [`keeper::keep`] is to follow for it. `disabled` says why it must not
-    /// be started. `news` is told of changes. Reads what is remembered of it.
+    /// be started. `news` is told of changes, and the `hearers` of what it logs. Reads what is remembered of it.
     pub fn new(
         entry: Entry,
         disabled: Option<String>,
         folders: ServerFolders,
         news: Arc<Notify>,
+        hearers: Arc<Hearers>,
     ) -> (Arc<Self>, mpsc::Receiver<Order>) {
         let fingerprint = entry.fingerprint(&folders.working);
         let remembered =
@@ -190,8 +210,11 @@ impl Server {
             offers: remembered.map(Arc::new),
             changed: Arc::new(changed.unwrap_or_default()),
         };
+        let id = names::server_id(&entry.name);
         let server = Arc::new(Self {
-            id: names::server_id(&entry.name),
+            hearing: Arc::new(Hearing::new(id.clone(), entry.origin.owner(), hearers)),
+            following: Arc::new(Following::new(names::scheme(&id))),
+            id,
             tail: Arc::new(Tail::new(&folders.state, &entry.name)),
             fingerprint,
             of_others: Mutex::default(),
@@ -359,6 +382,41 @@ impl Server {
                 tool: call.params.name.to_string(),
             });
         }
+        self.ask_over(&connection, request, progress, until).await
+    }
+
+    /// The same beside its calls, for what a server answers out of hand, whatever else it does; none if it does not say that
+    /// it `can`.
+    ///
+    /// # Errors
+    /// It can't be used, or did not answer.
+    pub async fn ask_beside(
+        &self,
+        request: ClientRequest,
+        can: impl FnOnce(&ServerCapabilities) -> bool,
+    ) -> Result<Option<ServerResult>, Trouble> {
+        let until = Instant::now() + self.entry.call_timeout;
+        let Some(_call) = Call::begin(self) else {
+            let server = self.entry.name.clone();
+            return Err(Trouble::FullQueue { server });
+        };
+        let connection = self.reach(until, None).await?;
+        if !can(&connection.capabilities()) {
+            return Ok(None);
+        }
+        let answer = self.ask_over(&connection, request, None, until).await;
+        answer.map(Some)
+    }
+
+    async fn ask_over(
+        &self,
+        connection: &Connection,
+        request: ClientRequest,
+        progress: Option<&mpsc::Sender<Step>>,
+        until: Instant,
+    ) -> Result<ServerResult, Trouble> {
+        let server = || self.entry.name.clone();
+        let time = self.entry.call_timeout;
         let left = until.saturating_duration_since(Instant::now());
         match connection
             .ask(request, progress, left.max(Duration::from_millis(1)))
@@ -389,6 +447,93 @@ impl Server {
                 server: server(),
                 error,
             }),
+        }
+    }
+
+    /// Has it tell `updates` of changes of a resource, by its own URI, starting it if it does not run. It goes on when it
+    /// is started anew, and is not stopped meanwhile for being unused.
+    ///
+    /// # Errors
+    /// It does not tell of changes, refuses to, or can't be used.
+    pub async fn follow(
+        self: &Arc<Self>,
+        uri: &str,
+        updates: Updates,
+    ) -> Result<Followed, Trouble> {
+        let until = Instant::now() + self.entry.call_timeout;
+        let connection = self.reach(until, None).await?;
+        let resources = connection.capabilities().resources;
+        if resources.is_none_or(|resources| resources.subscribe != Some(true)) {
+            let message = format!(
+                "The server `{}` does not tell of changes of its resources.",
+                self.entry.name
+            );
+            let error = ErrorData::new(ErrorCode::METHOD_NOT_FOUND, message, None);
+            return Err(Trouble::Refused(error));
+        }
+        // Before the server knows, so that what it tells at once is not lost.
+        let number = self.following.add(uri, updates);
+        let server = Arc::downgrade(self);
+        let followed = Followed::until(move || {
+            if let Some(server) = server.upgrade() {
+                server.unfollow(number);
+            }
+        });
+        let request = SubscribeRequest::new(SubscribeRequestParams::new(uri));
+        let request = ClientRequest::SubscribeRequest(request);
+        self.ask_over(&connection, request, None, until).await?;
+        Ok(followed)
+    }
+
+    /// Takes a follower of a resource away, and tells the server if it was the last one.
+    fn unfollow(&self, number: u64) {
+        let left = self.following.remove(number);
+        *self
+            .last_used
+            .lock()
+            .unwrap_or_else(PoisonError::into_inner) = Instant::now();
+        let connection = self.state.borrow().connection.clone();
+        let (Some(uri), Some(connection), Ok(runtime)) =
+            (left, connection, tokio::runtime::Handle::try_current())
+        else {
+            return;
+        };
+        // Ends within the time that the request has.
+        runtime.spawn(async move {
+            let request = UnsubscribeRequest::new(UnsubscribeRequestParams::new(uri));
+            let request = ClientRequest::UnsubscribeRequest(request);
+            if let Err(error) = connection.ask(request, None, TO_NOTE).await {
+                tracing::debug!(%error, "a server was not told that nobody follows a resource");
+            }
+        });
+    }
+
+    /// Asks it, if it runs, for as much of what it logs as somebody wants.
+    pub async fn heed(&self) {
+        let connection = self.state.borrow().connection.clone();
+        if let (Some(connection), Some(wanted)) = (connection, self.hearing.wanted()) {
+            connection.log_from(wanted).await;
+        }
+    }
+
+    /// Has a new connection do what was asked of the ones before it.
+    async fn resume(&self, connection: &Connection) {
+        if let Some(wanted) = self.hearing.wanted() {
+            connection.log_from(wanted).await;
+        }
+        for uri in self.following.uris() {
+            let request = SubscribeRequest::new(SubscribeRequestParams::new(uri));
+            let request = ClientRequest::SubscribeRequest(request);
+            if let Err(error) = connection.ask(request, None, TO_NOTE).await {
+                tracing::warn!(server = self.entry.name, %error, "a resource is no longer followed");
+            }
+        }
+    }
+
+    fn ears(&self) -> Ears {
+        Ears {
+            hearing: self.hearing.clone(),
+            following: self.following.clone(),
         }
     }
 
@@ -487,7 +632,7 @@ impl Server {
 
     /// When it may be stopped, if it is not used until then; none while it is used.
     fn idle_from(&self) -> Option<Instant> {
-        if self.calls.load(Ordering::Acquire) > 0 {
+        if self.calls.load(Ordering::Acquire) > 0 || !self.following.is_empty() {
             return None;
         }
         let last_used = *self

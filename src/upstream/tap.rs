@@ -1,8 +1,8 @@
-//! Routes a server's progress to the call that it is about.
+//! Routes a server's progress to the call that it is about, and what it tells of its own accord to those who want that.
 //!
 //! rmcp hands out notifications in tasks of their own, in any order, and tells a call's progress token only after the
-//! call is on its way. Here both pass in their order: a call's progress is routed before its request is sent, and comes
-//! before its answer.
+//! call is on its way. Here they pass in their order: a call's progress is routed before its request is sent, and comes
+//! before its answer, as does what was logged before.
 
 use std::{
     collections::HashMap,
@@ -24,6 +24,8 @@ use rmcp::{
 use tokio::sync::mpsc;
 use tokio_util::sync::CancellationToken;
 
+use super::{following::Following, hearing::Hearing};
+
 /// Attached to a request: where its progress goes. What does not fit is dropped.
 #[derive(Clone)]
 pub struct Route(pub mpsc::Sender<ProgressNotificationParam>);
@@ -31,9 +33,19 @@ pub struct Route(pub mpsc::Sender<ProgressNotificationParam>);
 /// How many requests of a server may be unanswered. Those beyond are dropped: it does not read the answers.
 const MOST_ASKED: usize = 64;
 
+/// Who wants what a server tells of its own accord.
+#[derive(Clone)]
+pub struct Ears {
+    /// Who hears what it logs.
+    pub hearing: Arc<Hearing>,
+    /// Who follows its resources.
+    pub following: Arc<Following>,
+}
+
 /// A transport whose progress notifications take the way of [`Route`].
 pub struct Tap<T> {
     inner: T,
+    ears: Ears,
     /// How many requests of the server are unanswered.
     asked: Arc<AtomicUsize>,
     routes: Arc<Mutex<HashMap<ProgressToken, (RequestId, Route)>>>,
@@ -43,9 +55,10 @@ pub struct Tap<T> {
 
 impl<T> Tap<T> {
     /// Taps `inner`, and cancels `ended` with its end.
-    pub fn new(inner: T, ended: CancellationToken) -> Self {
+    pub fn new(inner: T, ears: Ears, ended: CancellationToken) -> Self {
         Self {
             inner,
+            ears,
             asked: Arc::default(),
             routes: Arc::default(),
             ended,
@@ -81,6 +94,14 @@ impl<T> Tap<T> {
                     if let Some((_, route)) = self.routes().get(&progress.params.progress_token) {
                         let _ = route.0.try_send(progress.params.clone());
                     }
+                    return false;
+                }
+                ServerNotification::LoggingMessageNotification(logged) => {
+                    self.ears.hearing.logged(logged.params.clone());
+                    return false;
+                }
+                ServerNotification::ResourceUpdatedNotification(update) => {
+                    self.ears.following.changed(&update.params.uri);
                     return false;
                 }
                 // rmcp answers a cancelled request no more.
@@ -189,7 +210,11 @@ mod tests {
         let ping = |id: usize| json!({"jsonrpc": "2.0", "id": id, "method": "ping"});
         let messages: Vec<_> = (0..200).map(ping).collect();
         let ended = CancellationToken::new();
-        let mut tap = Tap::new(Given(messages.into_iter()), ended.clone());
+        let ears = Ears {
+            hearing: Arc::new(Hearing::new("s".to_owned(), None, Arc::default())),
+            following: Arc::new(Following::new("s+".to_owned())),
+        };
+        let mut tap = Tap::new(Given(messages.into_iter()), ears, ended.clone());
         for _ in 0..MOST_ASKED {
             assert!(tap.receive().await.is_some());
         }

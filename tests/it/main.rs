@@ -74,4 +74,5 @@ mod upstream_http;
 #[cfg(unix)]
 mod upstream_processes;
 mod upstream_real;
+mod upstream_through;
 mod upstream_trust;

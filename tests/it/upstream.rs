@@ -22,10 +22,16 @@ async fn tools_of_a_server_are_offered_under_its_name_and_called_by_that() {
     assert_eq!((echo.text.as_str(), echo.is_error), ("é\n", false));
     let failed = bridge.call("test__fail", json!({})).await;
     assert_eq!((failed.text.as_str(), failed.is_error), ("it failed", true));
-    let refused = bridge.call("test__refuse", json!({})).await;
+    // An error of the request stays one.
+    let refused = bridge
+        .request(
+            "tools/call",
+            json!({"name": "test__refuse", "arguments": {}}),
+        )
+        .await;
     assert_eq!(
-        (refused.text.as_str(), refused.is_error),
-        ("it refuses", true)
+        refused["error"],
+        json!({"code": -32000, "message": "it refuses"})
     );
     let unknown = bridge
         .request("tools/call", json!({"name": "test__none", "arguments": {}}))

@@ -55,9 +55,15 @@ impl Rude {
 
     /// A call, which is answered soon, whatever the server does.
     async fn note(&mut self, text: &str) -> ToolAnswer {
-        let call = self.bridge.call("rude__note", json!({"text": text}));
-        let answer = timeout(Duration::from_secs(10), call).await;
-        answer.expect("an answer, and no waiting for one that never comes")
+        ToolAnswer::of(&self.reply(text).await)
+    }
+
+    /// The same, with what the answer is in: a result, or an error of the server's own.
+    async fn reply(&mut self, text: &str) -> Value {
+        let call = json!({"name": "rude__note", "arguments": {"text": text}});
+        let reply = self.bridge.request("tools/call", call);
+        let reply = timeout(Duration::from_secs(10), reply).await;
+        reply.expect("an answer, and no waiting for one that never comes")
     }
 
     /// What the server says is wrong.
@@ -97,11 +103,11 @@ async fn a_call_into_a_lost_session_that_may_have_begun_is_answered_and_the_next
         let mut rude = Rude::at(mode, "/mcp").await;
         assert_eq!(rude.note("one").await.text, "noted one", "{mode}");
         fs::write(rude.place.path("forget"), "").unwrap();
-        let lost = rude.note("two").await;
+        let lost = rude.reply("two").await;
+        let is_error = lost.get("error").is_some() || lost["result"]["isError"] == true;
         assert!(
-            lost.is_error && lost.text.contains(words),
-            "{mode}: {}",
-            lost.text
+            is_error && lost.to_string().contains(words),
+            "{mode}: {lost}"
         );
         let next = rude.note("three").await;
         assert_eq!(next.text, "noted three", "{mode}");

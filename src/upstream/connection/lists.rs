@@ -27,10 +27,7 @@ impl Connection {
     /// # Errors
     /// A list that it should have can't be had.
     pub async fn offers(&self, patience: Duration) -> Result<Offers, AskError> {
-        let info = self.peer.peer_info();
-        let capabilities = info
-            .map(|info| info.capabilities.clone())
-            .unwrap_or_default();
+        let capabilities = self.capabilities();
         let mut offers = Offers::default();
         if capabilities.tools.is_some() {
             self.tools(&mut offers, patience).await?;

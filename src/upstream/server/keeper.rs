@@ -136,6 +136,8 @@ async fn run(server: &Arc<Server>, orders: &mut mpsc::Receiver<Order>) -> Next {
         state.last_words.clear();
         state.lacked = Withheld::default();
     });
+    // What was asked meanwhile of none that is there.
+    server.heed().await;
     *server
         .last_used
         .lock()
@@ -241,10 +243,14 @@ async fn start(server: &Server, environment: &Environment) -> Result<(Open, Offe
             &variable,
             &environment.given,
             &server.tail,
+            &server.ears(),
         )
         .await?;
         match open.connection.offers(time).await {
-            Ok(offers) => Ok((open, offers)),
+            Ok(offers) => {
+                server.resume(&open.connection).await;
+                Ok((open, offers))
+            }
             Err(AskError::Gone(_)) => Err(Failure::Gone(open.connection.how_it_ended().await)),
             Err(error) => Err(Failure::NotListed(error)),
         }

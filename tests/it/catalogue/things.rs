@@ -9,6 +9,7 @@ use std::{
 use futures_util::{FutureExt, future::BoxFuture};
 use mcp_bridge::tools::{
     Client, Context, Offer, Pause, Source, Tool,
+    completion::Begun,
     host::Workers,
     kit::{Author, Item, Kit},
     manifest::{self, ResourceSpec, Shown},
@@ -20,8 +21,8 @@ use mcp_bridge::tools::{
 use rmcp::{
     ErrorData,
     model::{
-        CallToolResult, ContentBlock, GetPromptResult, JsonObject, Prompt as PromptDefinition,
-        ReadResourceResult, Tool as Definition,
+        CallToolResult, CompleteResult, ContentBlock, GetPromptResult, JsonObject,
+        Prompt as PromptDefinition, ReadResourceResult, Tool as Definition,
     },
 };
 use serde_json::json;
@@ -227,8 +228,11 @@ impl Prompt for ThingPrompt {
         self.0.get(context, arguments)
     }
 
-    fn complete(&self, argument: &str, begun: &str) -> Vec<String> {
-        self.0.complete(argument, begun)
+    fn complete<'a>(
+        &'a self,
+        begun: &'a Begun,
+    ) -> BoxFuture<'a, Result<CompleteResult, ErrorData>> {
+        self.0.complete(begun)
     }
 }
 
