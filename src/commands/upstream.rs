@@ -127,6 +127,7 @@ fn configured(folders: &Folders, here: &Path) -> Report {
                 lacked: String::new(),
                 retry_at: None,
                 withheld: Vec::new(),
+                remarks: Vec::new(),
                 rubbish: None,
                 restarts: 0,
             }

@@ -242,6 +242,14 @@ impl Others for ClientCatalogue<'_> {
         }
     }
 
+    fn withheld(&self) -> Vec<(String, String)> {
+        let view = self.now();
+        let withheld = view.withheld();
+        withheld
+            .map(|tool| (tool.name.clone(), tool.reason.clone()))
+            .collect()
+    }
+
     fn extended(&self, name: &str) -> Option<PromptSpec> {
         self.now().extended(name).cloned()
     }

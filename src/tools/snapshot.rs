@@ -201,6 +201,12 @@ impl View {
         }
     }
 
+    /// The tools that nobody may call since something is wrong with them, in order of name.
+    pub fn withheld(&self) -> impl Iterator<Item = &Withheld> {
+        let all = self.snapshot.withheld.values();
+        all.filter(|withheld| self.client.may_see(withheld.owner))
+    }
+
     /// What a tool of this name says of itself, if the client may see it, whether or not it may be called.
     pub fn definition(&self, name: &str) -> Option<&Definition> {
         let listing = self.snapshot.tools.get(name)?;

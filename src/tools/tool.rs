@@ -138,6 +138,9 @@ pub trait Others: Send + Sync {
     /// Those among them that the client does not know from its list.
     fn unsent(&self) -> Vec<Arc<dyn Tool>>;
 
+    /// The tools that nobody may call since something is wrong with them, each with its reason, in order of name.
+    fn withheld(&self) -> Vec<(String, String)>;
+
     /// What a prompt that others may extend is made of, by its name.
     fn extended(&self, name: &str) -> Option<PromptSpec>;
 

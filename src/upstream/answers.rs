@@ -57,6 +57,10 @@ fn result(server_id: &str, answer: Result<ServerResult, Trouble>) -> CallToolRes
     };
     // Older servers leave it out, and newer clients miss it then.
     result.result_type = Some(ResultType::COMPLETE);
+    // Many clients show the model nothing but the content.
+    if let (true, Some(structured)) = (result.content.is_empty(), &result.structured_content) {
+        result.content = vec![ContentBlock::text(structured.to_string())];
+    }
     for block in &mut result.content {
         make_public(server_id, block);
     }
@@ -167,17 +171,28 @@ fn public_link(server_id: &str, uri: &str) -> String {
 
 /// A result with blocks that this protocol library does not know: those become text.
 fn lenient(result: Value) -> CallToolResult {
-    let Some(blocks) = result.get("content").and_then(Value::as_array) else {
-        return failure(format!(
-            "The server's answer is not one to a tool call: {}",
-            shortened(&result)
-        ));
+    let content = result.get("content").filter(|content| !content.is_null());
+    let blocks = match content {
+        Some(Value::Array(blocks)) => blocks.as_slice(),
+        // One alone.
+        Some(block @ (Value::Object(_) | Value::String(_))) => std::slice::from_ref(block),
+        None if result.get("structuredContent").is_some() => &[],
+        _ => {
+            return failure(format!(
+                "The server's answer is not one to a tool call: {}",
+                shortened(&result)
+            ));
+        }
     };
     let content = blocks
         .iter()
         .map(|block| {
-            serde_json::from_value(block.clone())
-                .unwrap_or_else(|_| ContentBlock::text(block.to_string()))
+            serde_json::from_value(block.clone()).unwrap_or_else(|_| {
+                let text = block
+                    .as_str()
+                    .map_or_else(|| block.to_string(), str::to_owned);
+                ContentBlock::text(text)
+            })
         })
         .collect();
     let mut read = CallToolResult::success(content);
@@ -249,12 +264,31 @@ mod tests {
     }
 
     #[test]
+    fn structured_content_that_stands_alone_is_told_in_text_too() {
+        for content in [json!({}), json!({"content": []}), json!({"content": null})] {
+            let mut result = content.clone();
+            result["structuredContent"] = json!({"n": 1});
+            let answer = answered(result);
+            assert_eq!(
+                answer["content"],
+                json!([{"type": "text", "text": "{\"n\":1}"}]),
+                "{content}"
+            );
+            assert_eq!(answer["structuredContent"], json!({"n": 1}), "{content}");
+        }
+    }
+
+    #[test]
     fn what_is_not_known_is_told_in_text() {
         let odd = answered(
             json!({"content": [{"type": "video", "url": "x"}, {"type": "text", "text": "t"}]}),
         );
         assert_eq!(odd["content"][0]["text"], r#"{"type":"video","url":"x"}"#);
         assert_eq!(odd["content"][1]["text"], "t");
+        assert_eq!(
+            answered(json!({"content": "plain"}))["content"][0]["text"],
+            "plain"
+        );
         assert_eq!(answered(json!({"odd": 1}))["isError"], true);
         assert_eq!(answered(json!({}))["content"], json!([]));
     }

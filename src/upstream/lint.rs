@@ -3,6 +3,9 @@
 //! One bad schema can break every tool of a client's session, so none is passed on unseen. The rules are those of
 //! MCP clients and of the model providers behind them.
 
+mod arguments;
+mod root;
+
 use std::sync::Arc;
 
 use rmcp::model::{JsonObject, Tool};
@@ -13,6 +16,8 @@ use crate::base::{
     client_rules::{REFUSED_AT_ROOT, lacks_items, takes_argument},
     schema::{self, Next, Target},
 };
+
+pub use arguments::{Renamed, under_own_names};
 
 /// How deep a schema may be nested.
 const DEEPEST: usize = 32;
@@ -43,6 +48,9 @@ pub enum UnfitSchema {
     /// It has a key where clients refuse it.
     #[error("has `{0}` at its root")]
     AtRoot(&'static str),
+    /// None of what it offers is an object.
+    #[error("offers at its root nothing that is of the type `object`")]
+    NoObject,
     /// It has too many levels.
     #[error("is nested more than {DEEPEST} deep")]
     TooDeep,
@@ -60,42 +68,77 @@ pub enum UnfitSchema {
     /// It has a reference that clients can't follow.
     #[error("refers to `{0}`, outside of itself")]
     Outside(String),
-    /// It has an argument of a name that providers refuse.
-    #[error("has an argument `{0}`; names of 1 to 64 letters, digits, `_`, `-` and `.` are taken")]
+    /// Something deep in it has to be given by a name that providers refuse.
+    #[error(
+        "asks, inside of an argument, for `{0}`; names of 1 to 64 letters, digits, `_`, `-` and `.` are taken"
+    )]
     Argument(String),
+}
+
+/// A tool as clients take it.
+#[derive(Debug, Clone, PartialEq)]
+pub struct Fit {
+    /// Its definition.
+    pub tool: Tool,
+    /// Those of its arguments that go by another name in it.
+    pub renamed: Renamed,
 }
 
 /// The tool as clients take it.
 ///
 /// # Errors
 /// See [`Unfit`].
-pub fn checked(tool: &Tool) -> Result<Tool, Unfit> {
+pub fn checked(tool: &Tool) -> Result<Fit, Unfit> {
     let mut tool = tool.clone();
-    let schema = repaired(&tool.input_schema)?;
+    let (schema, renamed) = input(&tool.input_schema)?;
     tool.input_schema = Arc::new(schema);
     // Clients check answers against it, and many refuse forms that are right. It only helps programs, so nothing but
     // the right form is worth the risk.
     tool.output_schema = tool
         .output_schema
-        .and_then(|schema| repaired(&schema).ok())
+        .and_then(|schema| output(&schema).ok())
         .map(Arc::new);
     let size = serde_json::to_vec(&tool).map_or(usize::MAX, |json| json.len());
     if size > LARGEST {
         return Err(Unfit::TooLarge(size));
     }
-    Ok(tool)
+    Ok(Fit { tool, renamed })
 }
 
-fn repaired(schema: &JsonObject) -> Result<JsonObject, UnfitSchema> {
+/// An input schema as clients take it: what they refuse at its root is made looser, since the server checks what it gets.
+fn input(schema: &JsonObject) -> Result<(JsonObject, Renamed), UnfitSchema> {
     let mut schema = schema.clone();
+    without_nulls(&mut schema);
+    let kind = schema.get("type").cloned();
+    let refused = REFUSED_AT_ROOT
+        .iter()
+        .find(|key| schema.contains_key(**key));
+    if refused.is_some() || schema.contains_key("$ref") || matches!(kind, Some(Value::Array(_))) {
+        schema = root::flattened(&schema).ok_or(UnfitSchema::NoObject)?;
+    }
+    // Some providers refuse an object without them.
+    schema.entry("properties").or_insert_with(|| json!({}));
+    let renamed = arguments::rename(&mut schema);
+    Ok((repaired(schema)?, renamed))
+}
+
+/// An output schema as clients take it. It can't be made looser: what it says is that of an answer.
+fn output(schema: &JsonObject) -> Result<JsonObject, UnfitSchema> {
+    let mut schema = schema.clone();
+    without_nulls(&mut schema);
+    if schema.contains_key("$ref") {
+        return Err(UnfitSchema::NoType);
+    }
+    repaired(schema)
+}
+
+fn repaired(mut schema: JsonObject) -> Result<JsonObject, UnfitSchema> {
     let root = Value::Object(schema.clone());
     // Clients refuse every dialect but their own, and read the schema in that anyway.
     schema.remove("$schema");
     match schema.get("type") {
         Some(Value::String(kind)) if kind == "object" => {}
-        None if REFUSED_AT_ROOT.iter().all(|key| !schema.contains_key(*key))
-            && !schema.contains_key("$ref") =>
-        {
+        None if REFUSED_AT_ROOT.iter().all(|key| !schema.contains_key(*key)) => {
             schema.insert("type".to_owned(), json!("object"));
         }
         None => return Err(UnfitSchema::NoType),
@@ -131,8 +174,17 @@ fn repaired(schema: &JsonObject) -> Result<JsonObject, UnfitSchema> {
     }
 }
 
+/// Keywords whose value may be null, and mean it.
+const MAY_BE_NULL: [&str; 3] = ["const", "default", "examples"];
+
+/// Drops what is null, which is how some generators write what is not there.
+fn without_nulls(schema: &mut JsonObject) {
+    schema.retain(|key, value| !value.is_null() || MAY_BE_NULL.contains(&key.as_str()));
+}
+
 /// Repairs one schema of the tool's schema `root`, but not those in it.
 fn repair(schema: &mut JsonObject, root: &Value) -> Result<(), UnfitSchema> {
+    without_nulls(schema);
     if let Some(Value::String(reference)) = schema.get("$ref") {
         match schema::target(reference, root) {
             Target::Outside => return Err(UnfitSchema::Outside(reference.clone())),
@@ -143,20 +195,64 @@ fn repair(schema: &mut JsonObject, root: &Value) -> Result<(), UnfitSchema> {
             Target::Found | Target::Unseen => {}
         }
     }
-    if let Some(Value::Array(required)) = schema.get("required")
-        && required.is_empty()
-    {
-        schema.remove("required");
-    }
-    if let Some(Value::Object(properties)) = schema.get("properties")
-        && let Some(name) = properties.keys().find(|name| !takes_argument(name))
-    {
-        return Err(UnfitSchema::Argument(name.clone()));
-    }
+    require_by_list(schema);
+    without_strange_names(schema)?;
     renew(schema);
     split_types(schema);
     if lacks_items(schema) {
         schema.insert("items".to_owned(), json!({}));
+    }
+    Ok(())
+}
+
+/// What is required stands in a list beside the properties; the draft 3 said it in each of them, and some still do.
+fn require_by_list(schema: &mut JsonObject) {
+    let mut named = Vec::new();
+    if let Some(Value::Object(properties)) = schema.get_mut("properties") {
+        for (name, property) in properties {
+            let says = property.get("required").and_then(Value::as_bool);
+            if let (Some(says), Value::Object(property)) = (says, property) {
+                property.remove("required");
+                named.extend(says.then(|| json!(name)));
+            }
+        }
+    }
+    let list = match schema.remove("required") {
+        Some(Value::Array(list)) => list,
+        // Of a whole object it says nothing.
+        Some(Value::Bool(_)) | None => Vec::new(),
+        Some(other) => {
+            schema.insert("required".to_owned(), other);
+            return;
+        }
+    };
+    let mut all = Vec::new();
+    for name in list.into_iter().chain(named) {
+        if !all.contains(&name) {
+            all.push(name);
+        }
+    }
+    if !all.is_empty() {
+        schema.insert("required".to_owned(), Value::Array(all));
+    }
+}
+
+/// Leaves out what needs not be given and has a name that is refused. At the root it has another name by now.
+fn without_strange_names(schema: &mut JsonObject) -> Result<(), UnfitSchema> {
+    let needed = |name: &str| {
+        let required = schema.get("required").and_then(Value::as_array);
+        required.is_some_and(|all| all.iter().any(|one| one == name))
+    };
+    let Some(Value::Object(properties)) = schema.get("properties") else {
+        return Ok(());
+    };
+    let strange = properties.keys().filter(|name| !takes_argument(name));
+    let strange: Vec<String> = strange.cloned().collect();
+    if let Some(name) = strange.iter().find(|name| needed(name)) {
+        return Err(UnfitSchema::Argument(name.clone()));
+    }
+    if let Some(Value::Object(properties)) = schema.get_mut("properties") {
+        properties.retain(|name, _| !strange.contains(name));
     }
     Ok(())
 }
@@ -236,7 +332,7 @@ mod tests {
     }
 
     fn input(schema: Value) -> Result<Value, Unfit> {
-        checked(&tool(schema, None)).map(|tool| Value::Object((*tool.input_schema).clone()))
+        checked(&tool(schema, None)).map(|fit| Value::Object((*fit.tool.input_schema).clone()))
     }
 
     #[test]
@@ -258,10 +354,28 @@ mod tests {
     #[test]
     fn what_can_be_said_otherwise_is_repaired() {
         for (schema, expected) in [
-            (json!({}), json!({"type": "object"})),
+            (json!({}), json!({"type": "object", "properties": {}})),
             (
                 json!({"$schema": "http://json-schema.org/draft-07/schema#", "type": "object", "required": []}),
-                json!({"type": "object"}),
+                json!({"type": "object", "properties": {}}),
+            ),
+            (
+                json!({"type": "object", "properties": null, "required": null, "title": null}),
+                json!({"type": "object", "properties": {}}),
+            ),
+            (
+                json!({"type": "object", "properties": {
+                    "a": {"type": "string", "required": true, "default": null, "description": null},
+                    "b": {"type": "object", "required": false, "properties": {"$c": {}, "d": {}}},
+                }, "required": ["b"]}),
+                json!({"type": "object", "properties": {
+                    "a": {"type": "string", "default": null},
+                    "b": {"type": "object", "properties": {"d": {}}},
+                }, "required": ["b", "a"]}),
+            ),
+            (
+                json!({"type": "object", "properties": {"a": {}}, "oneOf": [{"required": ["a"]}]}),
+                json!({"type": "object", "properties": {"a": {}}, "required": ["a"]}),
             ),
             (
                 json!({"type": "object", "properties": {"a": {"type": ["string", "null"], "minLength": 1}}}),
@@ -275,7 +389,7 @@ mod tests {
             ),
             (
                 json!({"type": "object", "additionalProperties": {"type": "array", "items": true}}),
-                json!({"type": "object", "additionalProperties": {"type": "array", "items": {}}}),
+                json!({"type": "object", "additionalProperties": {"type": "array", "items": {}}, "properties": {}}),
             ),
             (
                 json!({"type": "object", "properties": {"a": {"type": ["string", "array"], "anyOf": [{"minLength": 1}]}}}),
@@ -320,20 +434,16 @@ mod tests {
         for (schema, reason) in [
             (json!({"type": "string"}), "type \"string\""),
             (
-                json!({"type": "object", "oneOf": [{"required": ["a"]}]}),
-                "`oneOf` at its root",
-            ),
-            (
-                json!({"anyOf": [{"type": "object"}]}),
-                "not of the type `object`",
+                json!({"anyOf": [{"type": "string"}]}),
+                "nothing that is of the type `object`",
             ),
             (
                 json!({"type": "object", "properties": {"a": {"$ref": "https://example.org/s"}}}),
                 "outside of itself",
             ),
             (
-                json!({"type": "object", "properties": {"$filter": {}}}),
-                "`$filter`",
+                json!({"type": "object", "properties": {"a": {"type": "object", "properties": {"$b": {}}, "required": ["$b"]}}}),
+                "`$b`",
             ),
             (json!({"type": "object", "properties": {"a": 7}}), "has 7"),
             (
@@ -341,10 +451,6 @@ mod tests {
                 "(at /properties/a/type)",
             ),
             (json!({"type": "object", "properties": 1}), "no JSON Schema"),
-            (
-                json!({"type": "object", "enum": [{}]}),
-                "`enum` at its root",
-            ),
             (
                 json!({"type": "object", "properties": {"a": deep}}),
                 "nested",
@@ -366,6 +472,7 @@ mod tests {
         let output = |schema: Value| {
             checked(&tool(object.clone(), Some(schema)))
                 .unwrap()
+                .tool
                 .output_schema
                 .map(|schema| Value::Object((*schema).clone()))
         };

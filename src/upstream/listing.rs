@@ -5,11 +5,18 @@ use std::{
     sync::Arc,
 };
 
-use rmcp::model::{Prompt, Resource, ResourceTemplate, Tool};
+use rmcp::model::{
+    CallToolRequest, CallToolRequestParams, ClientRequest, JsonObject, Prompt, Resource,
+    ResourceTemplate, Tool,
+};
 use thiserror::Error;
 
 use super::{
-    config::selection::Selection, entry::Origin, lint::Unfit, names, offers::Offers,
+    config::selection::Selection,
+    entry::Origin,
+    lint::{Fit, Renamed, Unfit, under_own_names},
+    names,
+    offers::Offers,
     trouble::has_changed,
 };
 
@@ -55,6 +62,9 @@ pub enum WhyWithheld {
     /// Some client would refuse it.
     #[error(transparent)]
     Unfit(#[from] Unfit),
+    /// It is not one of the protocol's; why not.
+    #[error("{0}")]
+    Unreadable(String),
     /// It is not what was accepted of the server of this name.
     #[error("{}", has_changed(.0))]
     Changed(String),
@@ -69,6 +79,8 @@ pub struct Listed<T> {
     pub origin: Origin,
     /// What the server itself calls it.
     pub own_name: String,
+    /// Those of its arguments that go by another name here.
+    pub renamed: Renamed,
     /// It, under its public name.
     pub shown: T,
     /// Whether it is shown now.
@@ -95,7 +107,18 @@ impl Listing {
             let name = free_name(&self.tools, &view.id, own_name);
             let shown = shown_tool(view, own_name, checked, &name);
             count += usize::from(shown.is_ok());
-            self.tools.insert(name, listed(view, own_name, shown));
+            let mut tool = listed(view, own_name, shown);
+            if let Ok(fit) = checked {
+                tool.renamed = fit.renamed.clone();
+            }
+            self.tools.insert(name, tool);
+        }
+        for (own_name, reason) in &view.offers.unreadable {
+            if view.selection.has(own_name) {
+                let name = free_name(&self.tools, &view.id, own_name);
+                let why = WhyWithheld::Unreadable(reason.clone());
+                self.tools.insert(name, listed(view, own_name, Err(why)));
+            }
         }
         self.counts.insert(view.name.clone(), count);
         for prompt in &view.offers.prompts {
@@ -122,6 +145,17 @@ impl Listing {
         self.schemes.insert(scheme, (view.id.clone(), view.origin));
     }
 
+    /// The tools of a server, by its id, that are withheld: each by the server's own name, with the reason.
+    pub fn withheld(&self, server: &str) -> Vec<(String, String)> {
+        let of_server = self.tools.values().filter(|listed| listed.server == server);
+        of_server
+            .filter_map(|listed| {
+                let reason = listed.shown.as_ref().err()?;
+                Some((listed.own_name.clone(), reason.to_string()))
+            })
+            .collect()
+    }
+
     /// The server's id and its own URI that this public URI stands for. Any URI may be read, not only listed ones: most
     /// come of templates, or of links in answers.
     pub fn resource<'a>(&self, uri: &'a str) -> Option<(&str, &'a str)> {
@@ -131,11 +165,21 @@ impl Listing {
     }
 }
 
+impl Listed<Result<Tool, WhyWithheld>> {
+    /// The request that calls this tool.
+    pub fn call(&self, arguments: JsonObject) -> ClientRequest {
+        let mut params = CallToolRequestParams::new(self.own_name.clone());
+        params.arguments = Some(under_own_names(arguments, &self.renamed));
+        ClientRequest::CallToolRequest(CallToolRequest::new(params))
+    }
+}
+
 fn listed<T>(view: &View, own_name: &str, shown: T) -> Listed<T> {
     Listed {
         server: view.id.clone(),
         origin: view.origin,
         own_name: own_name.to_owned(),
+        renamed: Renamed::new(),
         shown,
         listed: view.shown,
     }
@@ -154,13 +198,13 @@ fn free_name<T>(taken: &BTreeMap<String, T>, server: &str, own_name: &str) -> St
 fn shown_tool(
     view: &View,
     own_name: &str,
-    checked: &Result<Tool, Unfit>,
+    checked: &Result<Fit, Unfit>,
     name: &str,
 ) -> Result<Tool, WhyWithheld> {
     if view.changed.contains(own_name) {
         return Err(WhyWithheld::Changed(view.name.clone()));
     }
-    let mut shown = checked.clone()?;
+    let mut shown = checked.clone()?.tool;
     shown.name = name.to_owned().into();
     Ok(shown)
 }
@@ -204,15 +248,17 @@ mod tests {
     fn what_is_withheld_is_known_with_its_reason_and_not_counted() {
         let mut view = view(
             "x",
-            json!({"tools": [tool("good"), tool("new"), {"name": "bad", "inputSchema": {"type": "string"}}, tool("other")]}),
+            json!({"tools": [tool("good"), tool("new"), {"name": "bad", "inputSchema": {"type": "string"}}, tool("other")],
+                "unreadable": [["odd", "it has no name"], ["another", "nor this"]]}),
         );
         view.changed = Arc::new(["new".to_owned()].into());
-        view.selection.only = Some(["good", "new", "bad"].map(str::to_owned).into());
+        view.selection.only = Some(["good", "new", "bad", "odd"].map(str::to_owned).into());
         let listing = Listing::of(&[view]);
         let reason = |name: &str| listing.tools[name].shown.clone().unwrap_err().to_string();
+        assert_eq!(reason("x__odd"), "it has no name");
         assert!(reason("x__new").contains("mcp-bridge trust --server x"));
         assert!(reason("x__bad").contains("input schema"));
-        assert_eq!((listing.tools.len(), listing.counts["x"]), (3, 1));
+        assert_eq!((listing.tools.len(), listing.counts["x"]), (4, 1));
     }
 
     #[test]

@@ -439,18 +439,8 @@ impl Manager {
         self.lock()
             .all
             .iter()
-            .filter_map(|server| {
-                let state = server.state();
-                (state.phase != Phase::Disabled).then(|| View {
-                    id: server.id.clone(),
-                    name: server.entry.name.clone(),
-                    origin: server.entry.origin,
-                    selection: server.entry.tools.clone(),
-                    shown: server.is_shown(),
-                    offers: state.offers.unwrap_or_default(),
-                    changed: state.changed,
-                })
-            })
+            .filter(|server| server.state().phase != Phase::Disabled)
+            .map(|server| server.view())
             .collect()
     }
 

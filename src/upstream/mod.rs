@@ -17,6 +17,7 @@ mod lines;
 mod lint;
 pub mod listing;
 pub mod manager;
+mod mending;
 pub mod names;
 pub mod offers;
 mod onward;
@@ -36,10 +37,10 @@ use std::{sync::Arc, time::Duration};
 use rmcp::{
     ErrorData,
     model::{
-        CallToolRequest, CallToolRequestParams, ClientRequest, CompleteRequest,
-        CompleteRequestParams, CompleteResult, GetMeta, GetPromptRequest, GetPromptRequestParams,
-        GetPromptResult, JsonObject, PromptReference, ReadResourceRequest,
-        ReadResourceRequestParams, ReadResourceResult, Reference, ServerCapabilities, ServerResult,
+        ClientRequest, CompleteRequest, CompleteRequestParams, CompleteResult, GetMeta,
+        GetPromptRequest, GetPromptRequestParams, GetPromptResult, JsonObject, PromptReference,
+        ReadResourceRequest, ReadResourceRequestParams, ReadResourceResult, Reference,
+        ServerCapabilities, ServerResult,
     },
 };
 use tokio::{
@@ -182,10 +183,7 @@ impl Upstream {
             return Some(failure(format!("The tool {name} is withheld: {reason}.")).into());
         }
         let server = self.0.server(&listed.server)?;
-        let mut params = CallToolRequestParams::new(listed.own_name.clone());
-        params.arguments = Some(arguments);
-        let request = ClientRequest::CallToolRequest(CallToolRequest::new(params));
-        let answer = waits.ask(&server, request).await;
+        let answer = waits.ask(&server, listed.call(arguments)).await;
         Some(answers::call(&server.id, answer))
     }
 

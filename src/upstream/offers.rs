@@ -9,7 +9,7 @@ use std::{
 use rmcp::model::{Prompt, Resource, ResourceTemplate, Tool};
 use serde::{Deserialize, Serialize};
 
-use super::lint::{self, Unfit};
+use super::lint::{self, Fit, Unfit};
 use crate::base::store;
 
 /// Everything one server offers.
@@ -26,6 +26,8 @@ pub struct Offers {
     pub templates: Vec<ResourceTemplate>,
     /// Tools whose definition can't be read, each with the reason.
     pub unreadable: Vec<(String, String)>,
+    /// What is odd about its lists, each in words that follow its name.
+    pub remarks: Vec<String>,
     /// See [`Offers::checked_tools`].
     #[serde(skip)]
     pub(super) checked: Checked,
@@ -33,7 +35,7 @@ pub struct Offers {
 
 /// Its tools as clients take them; filled in when they are first listed.
 #[derive(Debug, Clone, Default)]
-pub(super) struct Checked(OnceLock<Vec<Result<Tool, Unfit>>>);
+pub(super) struct Checked(OnceLock<Vec<Result<Fit, Unfit>>>);
 
 impl PartialEq for Checked {
     // It follows from the tools.
@@ -45,7 +47,7 @@ impl PartialEq for Checked {
 impl Offers {
     /// Each of its tools, in their order, as clients take it, or why it is withheld. The list of all servers is put
     /// together anew whenever one of them changes, and each schema is checked once.
-    pub fn checked_tools(&self) -> &[Result<Tool, Unfit>] {
+    pub fn checked_tools(&self) -> &[Result<Fit, Unfit>] {
         let check = || self.tools.iter().map(lint::checked).collect();
         self.checked.0.get_or_init(check)
     }

@@ -37,6 +37,7 @@ use super::{
     environment::{Environment, Inherit, Withheld},
     following::Following,
     hearing::{Hearers, Hearing},
+    listing::View,
     names,
     offers::{Offers, Remembered},
     tail::Tail,
@@ -243,6 +244,20 @@ impl Server {
             Phase::Disabled => false,
             Phase::Stopped | Phase::Waiting | Phase::Connected => true,
             Phase::Starting | Phase::Failed => state.failures < FAILURES_TO_HIDE,
+        }
+    }
+
+    /// What it offers, as far as it counts for the listing; nothing if it is not known yet.
+    pub fn view(&self) -> View {
+        let state = self.state();
+        View {
+            id: self.id.clone(),
+            name: self.entry.name.clone(),
+            origin: self.entry.origin,
+            selection: self.entry.tools.clone(),
+            shown: self.is_shown(),
+            offers: state.offers.unwrap_or_default(),
+            changed: state.changed,
         }
     }
 

@@ -54,6 +54,9 @@ pub struct Row {
     pub retry_at: Option<SystemTime>,
     /// Tools that are withheld, each with the reason.
     pub withheld: Vec<(String, String)>,
+    /// What is odd about what it offers, each in words that follow its name.
+    #[serde(default)]
+    pub remarks: Vec<String>,
     /// How many lines it printed that are no messages, and the last of them.
     pub rubbish: Option<(u64, String)>,
     /// How many requests to restart it were followed.

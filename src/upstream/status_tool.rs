@@ -93,6 +93,9 @@ pub fn in_words(report: &Report, now: SystemTime) -> String {
                 one_line(reason)
             ));
         }
+        for remark in &row.remarks {
+            lines.push(format!("    it {}", one_line(remark)));
+        }
         if let Some((count, last)) = &row.rubbish {
             let lines_are = if *count == 1 {
                 "line that is no message"
@@ -164,6 +167,7 @@ mod tests {
             lacked: String::new(),
             retry_at: None,
             withheld: vec![("t\nb: connected".into(), "why".into())],
+            remarks: vec!["has more tools than are taken".into()],
             rubbish: Some((2, "Hello\u{1b}".into())),
             restarts: 0,
         };
@@ -177,6 +181,7 @@ mod tests {
             last_words: vec!["oops".into()],
             retry_at: Some(now + Duration::from_millis(3_500)),
             withheld: Vec::new(),
+            remarks: Vec::new(),
             rubbish: None,
             ..row.clone()
         };
@@ -190,6 +195,7 @@ mod tests {
             in_words(&report, now),
             "a: connected for 3 min, pid 71, 13 tools\n    \
                  withheld: t\\nb: connected: why\n    \
+                 it has more tools than are taken\n    \
                  printed 2 lines that are no messages, the last: Hello\\u{1b}\n\
              b c (as b-c-123456): failed for 3 min, never listed; it ended (exit code 3); started again in 4 s\n    \
                  stderr: oops\n\

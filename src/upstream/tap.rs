@@ -24,7 +24,7 @@ use rmcp::{
 use tokio::sync::mpsc;
 use tokio_util::sync::CancellationToken;
 
-use super::{following::Following, hearing::Hearing};
+use super::{following::Following, hearing::Hearing, mending};
 
 /// Attached to a request: where its progress goes. What does not fit is dropped.
 #[derive(Clone)]
@@ -51,6 +51,8 @@ pub struct Tap<T> {
     routes: Arc<Mutex<HashMap<ProgressToken, (RequestId, Route)>>>,
     /// Cancelled when the server sends no more.
     ended: CancellationToken,
+    /// Whether it has answered: its first answer is that to `initialize`.
+    has_answered: bool,
 }
 
 impl<T> Tap<T> {
@@ -62,6 +64,7 @@ impl<T> Tap<T> {
             asked: Arc::default(),
             routes: Arc::default(),
             ended,
+            has_answered: false,
         }
     }
 
@@ -159,7 +162,12 @@ impl<T: Transport<RoleClient>> Transport<RoleClient> for Tap<T> {
                 return None;
             };
             if self.passes(&message) {
-                return Some(message);
+                let is_answer = matches!(message, JsonRpcMessage::Response(_));
+                let is_first = is_answer && !std::mem::replace(&mut self.has_answered, is_answer);
+                return Some(match is_first {
+                    true => mending::greeting(message),
+                    false => message,
+                });
             }
         }
     }

@@ -71,8 +71,10 @@ mod update;
 mod upstream;
 mod upstream_bad;
 mod upstream_http;
+mod upstream_odd;
 #[cfg(unix)]
 mod upstream_processes;
 mod upstream_real;
+mod upstream_rude;
 mod upstream_through;
 mod upstream_trust;

@@ -1,17 +1,14 @@
 //! MCP servers over HTTP as they are: they forget sessions, move, answer with the wrong id, or speak the protocol's older
 //! transport. They are `tests/upstream/http_server.py`, as rude as each test needs it.
 
-use std::{fs, path::Path, time::Duration};
+use std::{fs, time::Duration};
 
 use serde_json::{Value, json};
-use tokio::{
-    process::{Child, Command},
-    time::timeout,
-};
+use tokio::{process::Child, time::timeout};
 
 use crate::common::{
     bridge::{Bridge, ToolAnswer},
-    servers::{PYTHON, Place, file, listed, status, with},
+    servers::{Place, http_server, listed, status, with},
 };
 
 /// A server, and a bridge that knows it.
@@ -31,16 +28,7 @@ impl Rude {
     /// The same, with more in its entry.
     async fn entered(mode: &str, path: &str, more: Value) -> Self {
         let place = Place::new();
-        let script = Path::new(env!("CARGO_MANIFEST_DIR")).join("tests/upstream/http_server.py");
-        let server = Command::new(PYTHON)
-            .arg(script)
-            .arg(mode)
-            .arg(place.path(""))
-            .kill_on_drop(true)
-            .spawn()
-            .unwrap();
-        file(&place.path("port")).await;
-        let port = fs::read_to_string(place.path("port")).unwrap();
+        let (server, port) = http_server(mode, &place.path("")).await;
         let url = format!("http://127.0.0.1:{port}{path}");
         let entry = with(json!({ "url": url }), more);
         place.write("config/mcp.json", &json!({"mcpServers": {"rude": entry}}));
@@ -118,7 +106,13 @@ async fn a_call_into_a_lost_session_that_may_have_begun_is_answered_and_the_next
 
 #[tokio::test]
 async fn an_answer_to_a_post_is_that_to_its_request_whatever_its_id() {
-    for mode in ["wrong-id-number", "wrong-id-text", "wrong-id-in-a-stream"] {
+    // So is one from a server that does not say its version.
+    for mode in [
+        "wrong-id-number",
+        "wrong-id-text",
+        "wrong-id-in-a-stream",
+        "odd",
+    ] {
         let mut rude = Rude::at(mode, "/mcp").await;
         assert_eq!(rude.note("one").await.text, "noted one", "{mode}");
         rude.bridge.leave().await;

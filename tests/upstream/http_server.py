@@ -39,7 +39,7 @@ def path(name):
 def result_of(message):
     method, params = message["method"], message.get("params", {})
     if method == "initialize":
-        info = {"name": "rude", "version": "1"}
+        info = {"name": "rude"} if MODE == "odd" else {"name": "rude", "version": "1"}
         return {"protocolVersion": params["protocolVersion"], "capabilities": {"tools": {}}, "serverInfo": info}
     if method == "tools/list":
         return {"tools": TOOLS}
@@ -111,6 +111,8 @@ class Handler(BaseHTTPRequestHandler):
             return self.reply(301, Location="/old" if self.path == "/mcp" else "/mcp")
         if MODE == "asks-for-authorization":
             return self.reply(401, WWW_Authenticate="Bearer")
+        if MODE == "hangs":
+            threading.Event().wait()
         if MODE == "is-down":
             return self.reply(503, "text/plain", "Down for maintenance")
         if MODE == "refuses":

@@ -56,7 +56,7 @@ tool("variable", "Tells a variable of its environment.", name="string")
 tool("fail", "Fails, as a tool does.")
 tool("refuse", "Fails, as a request does.")
 tool("bad.name", "Has a dot in its name.")
-tools["bad-schema"] = {"name": "bad-schema", "inputSchema": {"type": "object", "oneOf": [{"required": ["a"]}]}}
+tools["bad-schema"] = {"name": "bad-schema", "inputSchema": {"type": "string"}}
 tools["bad-output"] = {
     "name": "bad-output",
     "inputSchema": {"type": "object"},
@@ -64,7 +64,36 @@ tools["bad-output"] = {
 }
 
 
+def schema(*required, **properties):
+    return {"type": "object", "properties": properties, "required": list(required)}
+
+
+TEXT = {"type": "string"}
+# What is nearly right, or wrong: a name, and what its definition has besides.
+ODD = {
+    "null-required": {"inputSchema": {"type": "object", "properties": {"text": TEXT}, "required": None}},
+    "null-properties": {"inputSchema": {"type": "object", "properties": None}},
+    "no-properties": {"inputSchema": {"type": "object"}},
+    "no-schema": {},
+    "text-hints": {"inputSchema": schema(), "annotations": {"readOnlyHint": "true", "destructiveHint": "False"}},
+    "choice": {"inputSchema": {"anyOf": [schema("id", id={"type": "integer"}), schema("name", name=TEXT)]}},
+    "strange-argument": {"inputSchema": schema("$filter", **{"$filter": TEXT, "top": {"type": "integer"}})},
+    "structured": {"inputSchema": schema()},
+    "unfit": {"inputSchema": {"type": "string"}},
+    "unreadable": {"inputSchema": "none"},
+}
+if MODE == "odd":
+    tools = {name: {"name": name, **definition} for name, definition in ODD.items()}
+if MODE == "many":
+    for number in range(2_500):
+        tool(f"tool-{number:04}", "One of many.")
+
+
 def call(identifier, name, arguments, token):
+    if MODE == "odd":
+        if name == "structured":
+            return {"structuredContent": {"n": 1}}
+        return text(json.dumps(arguments))
     if name == "echo":
         return text(arguments["text"])
     if name == "pid":
@@ -124,16 +153,26 @@ def answer(message):
     elif method == "initialize":
         capabilities = {"tools": {"listChanged": True}, "prompts": {"listChanged": True}}
         info = {"name": os.environ.get("SERVER_NAME", "test"), "version": "1"}
+        if MODE == "odd":
+            del info["version"]
         result = {"protocolVersion": params["protocolVersion"], "capabilities": capabilities, "serverInfo": info}
         send({"id": identifier, "result": result})
     elif method == "tools/list":
         # In pages, as a server with many tools does.
         names = list(tools)
         start = int(params.get("cursor", 0))
-        result = {"tools": [tools[name] for name in names[start : start + 5]]}
-        if start + 5 < len(names):
-            result["nextCursor"] = str(start + 5)
+        page = 500 if MODE == "many" else 5
+        result = {"tools": [tools[name] for name in names[start : start + page]]}
+        if start + page < len(names):
+            result["nextCursor"] = str(start + page)
+        elif MODE == "circles":
+            result["nextCursor"] = "0"
+        elif MODE == "stands-still":
+            # Another cursor each time, and nothing behind it.
+            result["nextCursor"] = str(start + 1)
         send({"id": identifier, "result": result})
+    elif method == "prompts/list" and MODE == "odd":
+        send({"id": identifier, "error": {"code": -32601, "message": "there are no prompts after all"}})
     elif method == "prompts/list":
         send({"id": identifier, "result": {"prompts": prompts}})
     elif method == "prompts/get":
@@ -162,6 +201,10 @@ if MODE == "floods":
         print(f"starting {line}", file=sys.stderr)
 if MODE == "rubbish":
     print("Welcome to the server!\n\n{\"not\": \"a message\"}\n[1, 2", flush=True)
+if MODE == "garbage":
+    while True:
+        print("\\x00garbage \\xff" * 40, flush=True)
+        time.sleep(0.01)
 if MODE in ("helpers", "stubborn"):
     # One helper beside us, one whose parent has left it and, where that can be dealt with, one that left our group.
     quiet = {"stdin": subprocess.DEVNULL, "stderr": subprocess.DEVNULL}

@@ -7,15 +7,21 @@ use serde::Deserialize;
 use serde_json::Value;
 
 use super::typed::Native;
-use crate::tools::{
-    Context,
-    hints::is_read_only,
-    policy::{CALL_TOOL, FIND_TOOLS},
-    text,
+use crate::{
+    base::text::one_line,
+    tools::{
+        Context,
+        hints::is_read_only,
+        policy::{CALL_TOOL, FIND_TOOLS},
+        text,
+    },
 };
 
 /// How many more are named.
 const NAMED: usize = 200;
+
+/// How many that are withheld are named.
+const WITHHELD: usize = 20;
 
 pub struct FindTools;
 
@@ -64,14 +70,16 @@ async fn find(context: Context<'_>, Arguments { query, limit }: Arguments) -> St
         .collect();
     // The best first; those that are alike stay in order of name.
     found.sort_by(|(one, _), (other, _)| other.cmp(one));
+    let withheld = withheld(context, &words);
     if found.is_empty() {
-        return match unknown.is_empty() {
+        let none = match unknown.is_empty() {
             true => format!("There are no tools{besides}."),
             false => format!(
                 "No tool has any of these words: {}{besides}. Without a query all are named{besides}.",
                 words.join(", ")
             ),
         };
+        return [vec![none], withheld].concat().join("\n\n");
     }
     // Without words nothing says which of them are wanted.
     let full = if words.is_empty() {
@@ -101,7 +109,32 @@ async fn find(context: Context<'_>, Arguments { query, limit }: Arguments) -> St
         };
         parts.push(format!("{heading}\n{named}"));
     }
+    parts.extend(withheld);
     parts.join("\n\n")
+}
+
+/// What fits the words and can't be called, so that nobody looks for it elsewhere; nothing if nothing does.
+fn withheld(context: Context<'_>, words: &[String]) -> Vec<String> {
+    let fits = |name: &str| {
+        let name = name.to_lowercase();
+        words.is_empty() || words.iter().any(|word| name.contains(word.as_str()))
+    };
+    let all = context.others.withheld();
+    let fitting: Vec<_> = all.iter().filter(|(name, _)| fits(name)).collect();
+    if fitting.is_empty() {
+        return Vec::new();
+    }
+    let mut lines = vec!["Withheld, and can't be called:".to_owned()];
+    lines.extend(
+        fitting
+            .iter()
+            .take(WITHHELD)
+            .map(|(name, reason)| format!("{}: {}", one_line(name), one_line(reason))),
+    );
+    if fitting.len() > WITHHELD {
+        lines.push(format!("and {} more", fitting.len() - WITHHELD));
+    }
+    vec![lines.join("\n")]
 }
 
 /// How well a tool fits the words: a word in its name counts most.
@@ -157,6 +190,6 @@ fn in_a_line(tool: &Definition) -> String {
     format!(
         "{}{note}: {}",
         tool.name,
-        crate::base::text::one_line(tool.description.as_deref().unwrap_or_default())
+        one_line(tool.description.as_deref().unwrap_or_default())
     )
 }

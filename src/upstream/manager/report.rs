@@ -55,20 +55,6 @@ pub fn notes(found: &Resolution, trusted: bool) -> Vec<String> {
 
 pub(super) fn row(server: &Server, listing: &Listing) -> Row {
     let state = server.state();
-    let withheld = listing
-        .tools
-        .values()
-        .filter(|listed| listed.server == server.id)
-        .filter_map(|listed| {
-            Some((
-                listed.own_name.clone(),
-                listed.shown.as_ref().err()?.to_string(),
-            ))
-        });
-    let unreadable = state
-        .offers
-        .iter()
-        .flat_map(|offers| offers.unreadable.clone());
     let connection = state.connection.as_ref();
     Row {
         name: server.entry.name.clone(),
@@ -89,7 +75,12 @@ pub(super) fn row(server: &Server, listing: &Listing) -> Row {
         retry_at: state
             .retry
             .map(|retry| SystemTime::now() + retry.saturating_duration_since(Instant::now())),
-        withheld: withheld.chain(unreadable).collect(),
+        withheld: listing.withheld(&server.id),
+        remarks: state
+            .offers
+            .as_ref()
+            .map(|offers| offers.remarks.clone())
+            .unwrap_or_default(),
         rubbish: connection
             .map(|connection| (connection.rubbish.lines(), connection.rubbish.last()))
             .filter(|(lines, _)| *lines > 0),

@@ -15,6 +15,7 @@ use super::{LAST_WORDS, Order, Phase, Server};
 use crate::upstream::{
     connection::{AskError, ConnectError, Connection, Open},
     environment::{Environment, Withheld},
+    listing::Listing,
     offers::{Offers, Remembered},
     trust,
 };
@@ -295,6 +296,14 @@ async fn take_offers(server: &Arc<Server>, offers: Offers) {
         state.offers = Some(offers);
         state.changed = Arc::new(changed);
     });
+    let view = server.view();
+    let name = &server.entry.name;
+    for (tool, reason) in Listing::of(std::slice::from_ref(&view)).withheld(&server.id) {
+        tracing::warn!(server = name, tool, "a tool is withheld: {reason}");
+    }
+    for remark in &view.offers.remarks {
+        tracing::warn!(server = name, "the server `{name}` {remark}");
+    }
 }
 
 /// Why a running server is no longer attended to.

@@ -111,7 +111,7 @@ const WITHHELD: Cells = &[
         Way::Call,
         "The tool thing is withheld: it is odd, for the time no. 1.",
     ),
-    (Way::FindTools, "not found"),
+    (Way::FindTools, "withheld: it is odd, for the time no. 1"),
     (
         Way::CallTool,
         "The tool thing is withheld: it is odd, for the time no. 1.",

@@ -177,8 +177,18 @@ impl Session {
             Way::Call => self.call("thing", json!({})).await,
             Way::FindTools => {
                 let found = self.call("find-tools", json!({"query": "thing"})).await;
-                let is_found = found.lines().any(|line| line.starts_with("thing: "));
-                (if is_found { "found" } else { "not found" }).to_owned()
+                let mut lines = found.lines();
+                let withheld = lines
+                    .clone()
+                    .skip_while(|line| !line.starts_with("Withheld"));
+                let reason = withheld
+                    .skip(1)
+                    .find_map(|line| line.strip_prefix("thing: "));
+                match reason {
+                    Some(reason) => format!("withheld: {reason}"),
+                    None if lines.any(|line| line.starts_with("thing: ")) => "found".to_owned(),
+                    None => "not found".to_owned(),
+                }
             }
             Way::CallTool => self.call("call-tool", json!({"name": "thing"})).await,
             Way::RunScript => {

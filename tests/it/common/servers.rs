@@ -8,6 +8,7 @@ use std::{
 
 use serde_json::{Value, json};
 use tempfile::TempDir;
+use tokio::process::Child;
 
 use super::{bridge::Bridge, is, until};
 
@@ -111,6 +112,21 @@ impl Place {
 pub fn server(mode: &str) -> Value {
     let script = Path::new(env!("CARGO_MANIFEST_DIR")).join("tests/upstream/server.py");
     json!({ "command": PYTHON, "args": [script, mode], "env": {} })
+}
+
+/// A server of ours over HTTP in this mode, which keeps its files in this folder; and the port that it listens on.
+pub async fn http_server(mode: &str, folder: &Path) -> (Child, String) {
+    let script = Path::new(env!("CARGO_MANIFEST_DIR")).join("tests/upstream/http_server.py");
+    let server = tokio::process::Command::new(PYTHON)
+        .arg(script)
+        .arg(mode)
+        .arg(folder)
+        .kill_on_drop(true)
+        .spawn()
+        .unwrap();
+    file(&folder.join("port")).await;
+    let port = fs::read_to_string(folder.join("port")).unwrap();
+    (server, port)
 }
 
 /// The server with more or other keys.
