@@ -105,28 +105,37 @@ async fn a_file_that_is_half_written_leaves_what_runs_running_and_what_means_not
         state.contains("mcp.json:1: the server `own`: `tolls` is not known here, and has no effect; did you mean `tools`?"),
         "{state}"
     );
-    let starts = place.lines("STARTS");
-    let whole = fs::read_to_string(place.path("config/mcp.json")).unwrap();
-    fs::write(place.path("config/mcp.json"), &whole[..whole.len() - 3]).unwrap();
-    status(&mut bridge, |state| {
-        state.contains("What stood there before goes on")
-    })
-    .await;
-    let answer = bridge
-        .call("own__echo", json!({"text": "still here"}))
-        .await;
-    assert!(
-        !answer.is_error && answer.text.contains("still here"),
-        "{}",
-        answer.text
-    );
-    fs::write(place.path("config/mcp.json"), whole).unwrap();
+    let starts = place.lines("starts");
+    assert_eq!(starts.len(), 1);
+    let file = place.path("config/mcp.json");
+    let whole = fs::read(&file).unwrap();
+    for (content, words) in [
+        (&whole[..whole.len() - 3], "mcp.json: is not valid JSON"),
+        // As an editor leaves it before it writes.
+        (
+            b"",
+            "mcp.json: is empty (for no servers it has to say so, by `{}`)",
+        ),
+        (b"{\xff", "mcp.json: is no UTF-8 text"),
+    ] {
+        fs::write(&file, content).unwrap();
+        let state = status(&mut bridge, |state| state.contains(words)).await;
+        assert!(state.contains("What stood there before goes on"), "{state}");
+        let answer = bridge
+            .call("own__echo", json!({"text": "still here"}))
+            .await;
+        assert_eq!(
+            (answer.text.as_str(), answer.is_error),
+            ("still here", false)
+        );
+    }
+    fs::write(&file, whole).unwrap();
     status(&mut bridge, |state| {
         !state.contains("What stood there before")
     })
     .await;
     bridge.call("own__echo", json!({"text": "x"})).await;
-    assert_eq!(place.lines("STARTS"), starts);
+    assert_eq!(place.lines("starts"), starts);
     bridge.leave().await;
 }
 

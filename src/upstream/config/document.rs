@@ -45,8 +45,44 @@ pub(super) struct Document {
     pub(super) servers: Vec<Written>,
     /// What means nothing here, each with its line.
     pub(super) remarks: Vec<(usize, String)>,
+    /// Gemini CLI's choice of the servers: the only ones, if it names some, and those that are off.
+    pub(super) only: Option<Vec<String>>,
+    pub(super) off: Vec<String>,
     /// opencode's names of tools that are switched off in the whole file, which begin with the server's.
     pub(super) switched_off: Vec<String>,
+}
+
+impl Home {
+    /// Where the servers of a file with this text stand, or one that is added would.
+    ///
+    /// # Errors
+    /// See [`FileError`].
+    pub(super) fn in_text(text: &str) -> Result<Self, FileError> {
+        Document::of(Origin::User, text)?;
+        let all: Value = jsonc_parser::parse_to_serde_value(
+            text.trim_start_matches('\u{feff}'),
+            &Default::default(),
+        )?;
+        let is_server = |value: &Value| WAYS.iter().any(|way| value.get(way).is_some());
+        if is_server(&all) {
+            return Ok(Self::Elsewhere("holds one server and nothing around it"));
+        }
+        match KEYS.iter().find(|(key, _)| all.get(key).is_some()) {
+            Some(("mcp", _)) if all["mcp"].get("servers").is_some_and(|it| !is_server(it)) => Ok(
+                Self::Elsewhere("holds its servers below `mcp` and `servers`"),
+            ),
+            Some((key, _)) => Ok(Self::Below(key)),
+            None if all
+                .as_object()
+                .is_some_and(|all| all.values().any(is_server)) =>
+            {
+                Ok(Self::Elsewhere(
+                    "holds its servers without a key around them",
+                ))
+            }
+            None => Ok(Self::Below(KEYS[0].0)),
+        }
+    }
 }
 
 impl Written {
@@ -55,6 +91,15 @@ impl Written {
         let of_key = self.key_lines.iter().find(|(name, _)| name == key);
         of_key.map_or(self.line, |(_, line)| *line)
     }
+}
+
+/// Where the servers of a file stand in it.
+#[derive(Debug, Clone, Copy, PartialEq, Eq)]
+pub enum Home {
+    /// Below this key at its top.
+    Below(&'static str),
+    /// Elsewhere; in words that follow the file's name.
+    Elsewhere(&'static str),
 }
 
 /// Why nothing in a file can be used.
@@ -256,6 +301,7 @@ impl Document {
         {
             let key = name_of(property);
             match KEYS.iter().find(|(other, _)| *other == key) {
+                Some(("mcp", _)) if self.choice(&property.value) => {}
                 Some((_, whose)) => self.remarks.push((
                     lines.of(property.start()),
                     format!("`{key}`, {whose} key, is passed over, since `{counts}` is there too"),
@@ -263,6 +309,23 @@ impl Document {
                 None => self.nothing(property, lines),
             }
         }
+    }
+
+    /// Takes Gemini CLI's choice of servers over, which stands below `mcp`; false if this is something else.
+    fn choice(&mut self, value: &Node<'_>) -> bool {
+        let value: Value = value.clone().into();
+        let names = |key: &str| value.get(key).and_then(super::fields::texts);
+        let (only, off) = (names("allowed"), names("excluded"));
+        let is_one = only.is_some() || off.is_some();
+        self.only = only;
+        self.off = off.unwrap_or_default();
+        is_one
+    }
+
+    /// Whether a server is switched off for the whole file.
+    pub(super) fn switches_off(&self, server: &str) -> bool {
+        let is = |name: &String| name == server;
+        self.off.iter().any(is) || self.only.as_ref().is_some_and(|only| !only.iter().any(is))
     }
 
     fn nothing(&mut self, property: &ObjectProp<'_>, lines: &Lines) {

@@ -3,7 +3,7 @@
 //! [`sources`] says which files count, `document` takes one apart, `reading` makes an [`entry`] of each server in it, and
 //! names what means nothing here: no key is dropped without a word. [`variables`] fills an entry in when it is started.
 
-mod document;
+pub mod document;
 pub mod entry;
 mod fields;
 pub mod itself;

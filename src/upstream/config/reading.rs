@@ -15,14 +15,14 @@ use super::{
 
 /// How long a server has from its start until its tools are listed, unless its entry says otherwise: the first run of
 /// an `npx` or `uvx` entry downloads the server.
-const START_TIMEOUT: Duration = Duration::from_secs(60);
+pub(super) const START_TIMEOUT: Duration = Duration::from_secs(60);
 
 /// How long a call may go on without an answer or progress, unless the entry says otherwise. Most clients give up
 /// sooner by themselves, and their cancel reaches the server.
-const CALL_TIMEOUT: Duration = Duration::from_secs(5 * 60);
+pub(super) const CALL_TIMEOUT: Duration = Duration::from_secs(5 * 60);
 
 /// After how long without a call a server is stopped, unless its entry says otherwise.
-const IDLE_TIMEOUT: Duration = Duration::from_secs(15 * 60);
+pub(super) const IDLE_TIMEOUT: Duration = Duration::from_secs(15 * 60);
 
 /// The keys for a server's address, and whose they are: most clients', Windsurf's and Antigravity's, Gemini's, Goose's.
 const ADDRESSES: [&str; 4] = ["url", "serverUrl", "httpUrl", "uri"];
@@ -128,11 +128,25 @@ pub(super) fn read(
     origin: Origin,
     file: &Path,
 ) -> Result<Read, EntryError> {
+    read_as(None, name, value, origin, file)
+}
+
+/// The same for an entry of which is known whose it is.
+///
+/// # Errors
+/// See [`EntryError`].
+pub(super) fn read_as(
+    whose: Option<Whose>,
+    name: &str,
+    value: &Value,
+    origin: Origin,
+    file: &Path,
+) -> Result<Read, EntryError> {
     if !value.is_object() {
         return Err(EntryError::NotAnObject);
     }
     let fields = Fields::of(value);
-    let client = Whose::of(&fields, origin);
+    let client = whose.unwrap_or_else(|| Whose::of(&fields, origin));
     let mut remarks = Vec::new();
     let reach = fields.reach(&mut remarks)?;
     if let Reach::Program(Program {
@@ -181,11 +195,14 @@ pub(super) fn read(
             remarks.push((first.to_string(), format!("{}: {reason}", names.join(", "))));
         }
     }
-    let others = left
-        .iter()
-        .filter(|key| !WITHOUT_EFFECT.iter().any(|(_, keys)| keys.contains(key)));
+    let others = left.iter().filter(|key| !is_without_effect(key));
     remarks.extend(others.map(|key| (key.to_string(), nothing(key))));
     Ok((entry, remarks))
+}
+
+/// Whether a key says nothing of what a server does: see [`WITHOUT_EFFECT`].
+pub(super) fn is_without_effect(key: &str) -> bool {
+    WITHOUT_EFFECT.iter().any(|(_, keys)| keys.contains(&key))
 }
 
 /// A key that is longer is nobody's slip, in bytes. What it takes to compare two words grows with both.
@@ -211,7 +228,7 @@ fn nothing(key: &str) -> String {
 
 /// Whose keys an entry has, where that makes a difference.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
-enum Whose {
+pub(super) enum Whose {
     /// opencode's and Kilo Code's: `timeout` is how long a start may take, in milliseconds.
     Opencode,
     /// Gemini CLI's and Qwen Code's: variables are those of a shell, `timeout` is milliseconds.
@@ -270,7 +287,7 @@ impl Fields<'_> {
                         "`{key}` is passed over, since the type says that it is reached by HTTP"
                     ),
                 ));
-                self.address(address, spelling)
+                self.address(address, spelling, remarks)
             }
             (Some(command), Some((key, _)), Some(kind)) if PROGRAMS.contains(&kind) => {
                 remarks.push((
@@ -282,10 +299,10 @@ impl Fields<'_> {
             (Some(_), Some(_), _) => Err(EntryError::TwoWays),
             (None, None, _) => Err(EntryError::NoWay),
             (Some(command), None, None) => self.program(command),
-            (None, Some(address), None) => self.address(address, spelling),
+            (None, Some(address), None) => self.address(address, spelling, remarks),
             (Some(command), None, Some(kind)) if PROGRAMS.contains(&kind) => self.program(command),
             (None, Some(address), Some(kind)) if HTTP.contains(&kind) => {
-                self.address(address, spelling)
+                self.address(address, spelling, remarks)
             }
             _ => Err(EntryError::OtherType(kind.unwrap_or_default().to_owned())),
         }
@@ -337,12 +354,21 @@ impl Fields<'_> {
         &self,
         (key, url): (&'static str, &Value),
         kind: Option<&str>,
+        remarks: &mut Vec<(String, String)>,
     ) -> Result<Reach, EntryError> {
         let mut headers = BTreeMap::new();
         for key in ["requestInit", "requestOptions"] {
             if let Some(options) = self.get(key) {
                 let given = options.get("headers").and_then(map);
                 headers.extend(given.ok_or(EntryError::NoHeaders(key))?);
+                let others = options.as_object().into_iter().flatten();
+                remarks.extend(others.filter(|(other, _)| *other != "headers").map(
+                    |(other, _)| {
+                        let words =
+                            format!("`{other}` in `{key}` is not known here, and has no effect");
+                        (key.to_owned(), words)
+                    },
+                ));
             }
         }
         for key in ["http_headers", "headers"] {

@@ -10,7 +10,7 @@ use std::{
 };
 
 use super::{
-    document::Document,
+    document::{Document, Home},
     entry::{Entry, Origin},
     itself, reading,
 };
@@ -147,10 +147,14 @@ pub fn keep(places: &mut [ConfigPlace], before: &[ConfigPlace]) {
         let Some(good) = good else {
             continue;
         };
-        let Some(problem) = place.problem() else {
-            continue;
+        let problem = match place.problem() {
+            Some(problem) => problem,
+            None if place.is_blank() => {
+                "is empty (for no servers it has to say so, by `{}`)".to_owned()
+            }
+            None => continue,
         };
-        if good.problem().is_none() {
+        if good.problem().is_none() && !good.is_blank() {
             place.content = good.content.clone();
             place.trouble = Some(format!("{problem}. What stood there before goes on"));
         }
@@ -168,6 +172,11 @@ impl ConfigPlace {
                 .map(|problem| problem.to_string()),
         }
     }
+
+    /// Whether it was emptied: what an editor does before it writes.
+    fn is_blank(&self) -> bool {
+        matches!(&self.content, Content::Text(text) if text.trim().is_empty())
+    }
 }
 
 fn read_file(path: &Path) -> Content {
@@ -176,6 +185,14 @@ fn read_file(path: &Path) -> Content {
         Err(error) if error.is_missing() => Content::Missing,
         Err(error) => Content::Unreadable(error.to_string()),
     }
+}
+
+/// Where in a file of the user's own with this text servers stand.
+///
+/// # Errors
+/// Nothing in it can be used; why not, in words that follow the file's name.
+pub fn home(text: &str) -> Result<Home, String> {
+    Home::in_text(text).map_err(|problem| problem.to_string())
 }
 
 /// What counts of these sources. `own_port` is where this bridge serves MCP over HTTP, if it does.
@@ -274,6 +291,7 @@ impl Resolution {
                         continue;
                     }
                 };
+            entry.enabled &= !document.switches_off(name);
             entry.tools.off.extend(document.switched_off_of(name));
             for (key, remark) in remarks {
                 let text = format!("the server `{name}`: {remark}");
@@ -452,7 +470,7 @@ mod tests {
     #[test]
     fn what_a_file_said_goes_on_while_it_is_half_written() {
         let before = sources([Some(ONE), None, None, Some(OWN)]);
-        for half in ["{\"mcpServers\": {", "[]"] {
+        for half in ["{\"mcpServers\": {", "[]", "", "\n"] {
             let mut now = sources([Some(half), Some(TWO), None, None]);
             now[3].content = Content::Unreadable("can't be read".to_owned());
             keep(&mut now, &before);
