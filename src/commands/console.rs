@@ -4,6 +4,8 @@
 
 use std::io::{self, Write};
 
+use rmcp::model::CallToolResult;
+
 use crate::base::colour::painted;
 
 /// Writes a line to standard output. A reader that left, such as `head`, is no failure.
@@ -25,6 +27,16 @@ pub fn show_painted(text: &str) {
     let _ = output
         .write_all(painted(text).as_bytes())
         .and_then(|()| output.flush());
+}
+
+/// Writes what a tool answered, block by block: texts as they are, all else as JSON.
+pub fn say_result(result: &CallToolResult) {
+    for block in &result.content {
+        match block.as_text() {
+            Some(text) => say(&text.text),
+            None => say(&serde_json::to_string(block).unwrap_or_default()),
+        }
+    }
 }
 
 /// Writes a line to standard error: for problems, and for notes beside what a client reads.

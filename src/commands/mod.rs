@@ -2,6 +2,7 @@
 //!
 //! This is the one place that knows all floors of the house, and puts them together.
 
+mod arguments;
 mod completions;
 pub mod computers;
 mod console;

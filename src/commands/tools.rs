@@ -7,19 +7,17 @@ use std::{
     sync::Arc,
 };
 
-use anyhow::{Context as _, anyhow, bail};
+use anyhow::{Context as _, bail};
 use clap::{Args, Subcommand};
 use futures_util::{FutureExt, future::BoxFuture};
-use rmcp::model::JsonObject;
-use serde_json::Value;
 
 use super::{
+    arguments::Arguments,
     computers,
-    console::{note, say},
+    console::{self, note, say},
     startup,
 };
 use crate::{
-    base::files,
     settings::{Config, Flags, FlagsOf, Folders, ToolsConfig},
     tools::{
         self, Catalogue, Client, Context, Found, Level, Listener, Notes, Offer, Pause, Step,
@@ -30,9 +28,6 @@ use crate::{
         source::fixed,
     },
 };
-
-/// The largest file of arguments that is read, in bytes: as much as a call over standard input may have.
-const LARGEST_ARGUMENTS: u64 = 16 * 1024 * 1024;
 
 /// Write, check and try tools of your own
 #[derive(Debug, Args)]
@@ -83,68 +78,6 @@ enum Action {
         #[command(flatten)]
         settings: FlagsOf<Config>,
     },
-}
-
-/// What a tool is given: a shell of Windows can't hand on JSON with its quotes, so there are ways without.
-#[derive(Debug, Args)]
-struct Arguments {
-    /// An argument, such as text=hello; what the tool takes as something else than text is read as JSON
-    #[arg(long = "arg", value_name = "NAME=VALUE")]
-    one_by_one: Vec<String>,
-
-    /// Its arguments, as a JSON object
-    #[arg(long, value_name = "JSON", conflicts_with = "args_file")]
-    args: Option<String>,
-
-    /// A file with its arguments, as a JSON object; - is standard input
-    #[arg(long, value_name = "FILE")]
-    args_file: Option<PathBuf>,
-}
-
-impl Arguments {
-    /// What is given of these to a tool with this schema.
-    fn read(&self, schema: &JsonObject) -> anyhow::Result<JsonObject> {
-        let (source, text) = match (&self.args, &self.args_file) {
-            (Some(text), _) => ("--args".to_owned(), text.clone()),
-            (None, Some(file)) if file == Path::new("-") => (
-                "standard input".to_owned(),
-                io::read_to_string(io::stdin())?,
-            ),
-            (None, Some(file)) => {
-                let text = files::read_text(file, LARGEST_ARGUMENTS)
-                    .map_err(|error| anyhow!("{} {error}", file.display()))?;
-                (file.display().to_string(), text)
-            }
-            (None, None) => (String::new(), "{}".to_owned()),
-        };
-        let json = text.trim_start_matches('\u{feff}');
-        let Ok(Value::Object(mut arguments)) = serde_json::from_str(json) else {
-            bail!("{source} must be a JSON object, such as {{\"name\":\"World\"}}, not {text}");
-        };
-        for given in &self.one_by_one {
-            let Some((name, value)) = given.split_once('=') else {
-                bail!("--arg must be NAME=VALUE, such as text=hello, not {given}");
-            };
-            arguments.insert(name.to_owned(), value_of(value, schema, name));
-        }
-        Ok(arguments)
-    }
-}
-
-/// A value as the schema takes the argument of this name: as text, if it takes any, or else as JSON.
-fn value_of(value: &str, schema: &JsonObject, name: &str) -> Value {
-    let property = schema.get("properties").and_then(|all| all.get(name));
-    let kind = property.and_then(|property| property.get("type"));
-    let takes_text = match kind {
-        Some(Value::String(kind)) => kind == "string",
-        Some(Value::Array(kinds)) => kinds.iter().any(|kind| kind == "string"),
-        // One of those that it lists.
-        _ => property
-            .and_then(|property| property.get("enum")?.as_array())
-            .is_some_and(|all| all.iter().any(|one| one == value)),
-    };
-    let json = (!takes_text).then(|| serde_json::from_str(value).ok());
-    json.flatten().unwrap_or_else(|| value.into())
 }
 
 impl Tools {
@@ -277,12 +210,7 @@ fn run(
         };
         let result = tool.call(context, arguments).await;
         let result = notes.on(result);
-        for block in &result.content {
-            match block.as_text() {
-                Some(text) => say(&text.text),
-                None => say(&serde_json::to_string(block)?),
-            }
-        }
+        console::say_result(&result);
         Ok(result.is_error != Some(true))
     })
 }
@@ -395,31 +323,3 @@ fn write(file: &Path, text: &str) -> anyhow::Result<()> {
 const MANIFEST: &str = include_str!("../../lua/new-tool/_index.yaml");
 const ON_HOST: &str = include_str!("../../lua/new-tool/on-host.lua");
 const ON_COMPUTER: &str = include_str!("../../lua/new-tool/on-computer.lua");
-
-#[cfg(test)]
-mod tests {
-    use serde_json::json;
-
-    use super::*;
-
-    #[test]
-    fn a_value_is_what_the_schema_takes() {
-        let schema = json!({"properties": {
-            "text": {"type": "string"}, "count": {"type": "integer"}, "either": {"type": ["string", "null"]},
-            "list": {"type": "array"}, "choice": {"enum": ["5", "6", 7]},
-        }});
-        let schema = schema.as_object().unwrap();
-        for (name, value, read) in [
-            ("text", "5", json!("5")),
-            ("either", "true", json!("true")),
-            ("count", "5", json!(5)),
-            ("count", "five", json!("five")),
-            ("list", "[1, 2]", json!([1, 2])),
-            ("choice", "5", json!("5")),
-            ("choice", "7", json!(7)),
-            ("unknown", "{}", json!({})),
-        ] {
-            assert_eq!(value_of(value, schema, name), read, "{name}={value}");
-        }
-    }
-}

@@ -27,6 +27,27 @@ pub fn shown(line: &str, secrets: &[String]) -> String {
     format!("{head}… (a line of {} characters)", line.chars().count())
 }
 
+/// The words of a command as a person may see them: without what follows a flag for a secret.
+pub fn command_shown<'a>(words: impl IntoIterator<Item = &'a str>) -> String {
+    let mut shown_words = Vec::new();
+    let mut is_secret = false;
+    for word in words {
+        shown_words.push(match is_secret {
+            true => HIDDEN.to_owned(),
+            false => shown(word, &[]),
+        });
+        let lower = word.to_ascii_lowercase();
+        is_secret = word.starts_with('-')
+            && !word.contains('=')
+            && WORDS.iter().any(|secret| lower.contains(secret));
+    }
+    let line = shown_words.join(" ");
+    match line.char_indices().nth(LONGEST) {
+        Some((end, _)) => format!("{}…", &line[..end]),
+        None => line,
+    }
+}
+
 /// The line without the values of names that have one of [`WORDS`] in them, in JSON, TOML, YAML and lists of arguments.
 fn without_values(line: &str) -> String {
     let lower = line.to_ascii_lowercase();
@@ -121,6 +142,17 @@ mod tests {
             ("token", "token"),
         ] {
             assert_eq!(shown(line, &[]), expected);
+        }
+    }
+
+    #[test]
+    fn what_follows_a_flag_for_a_secret_is_hidden() {
+        for (words, expected) in [
+            (&["npx", "--api-key", "x", "y"][..], "npx --api-key … y"),
+            (&["npx", "--api-key=x", "y"], "npx --api-key=… y"),
+            (&["npx", "monkey", "y"], "npx monkey y"),
+        ] {
+            assert_eq!(command_shown(words.iter().copied()), expected);
         }
     }
 

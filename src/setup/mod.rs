@@ -10,7 +10,7 @@ pub mod clients;
 pub mod edit;
 pub mod file;
 pub(crate) mod game;
-mod hiding;
+pub mod hiding;
 pub mod ledger;
 pub mod machine;
 pub mod refusal;

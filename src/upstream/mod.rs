@@ -6,7 +6,9 @@
 //! rest of the crate: a source of the catalogue (see `onward`).
 
 mod answers;
+pub mod by_hand;
 mod config;
+pub mod configured;
 pub mod connection;
 mod environment;
 mod following;
@@ -62,7 +64,7 @@ use server::Server;
 use status::Report;
 use trouble::{NotReached, Trouble};
 
-pub use config::{entry, itself, sources};
+pub use config::{document::Home, entry, foreign, itself, sources};
 pub use settings::Settings;
 
 /// Whoever waits for a server's answer.

@@ -70,7 +70,9 @@ mod truth;
 mod update;
 mod upstream;
 mod upstream_bad;
+mod upstream_commands;
 mod upstream_http;
+mod upstream_import;
 mod upstream_odd;
 #[cfg(unix)]
 mod upstream_processes;

@@ -176,11 +176,16 @@ async fn what_is_withheld_says_why_by_every_way_to_it() {
     let state = status(&mut bridge, |_| true).await;
     let found = bridge.call("find-tools", json!({"query": "un"})).await.text;
     let shown = place.says(&["upstream", "list"]);
+    let tools = place.says(&["upstream", "tools", "odd"]);
     for (own, reason) in reasons {
         let name = format!("odd__{own}");
         let by_status = format!("    withheld: {own}: {reason}");
         assert!(state.contains(&by_status), "{state}");
         assert!(shown.contains(&by_status), "{shown}");
+        assert!(
+            tools.contains(&format!("  withheld: {own}: {reason}")),
+            "{tools}"
+        );
         assert!(
             found.contains("Withheld, and can't be called:\n")
                 && found.contains(&format!("\n{name}: {reason}")),
@@ -194,6 +199,12 @@ async fn what_is_withheld_says_why_by_every_way_to_it() {
             by_name.is_error && by_name.text.contains(&told),
             "{}",
             by_name.text
+        );
+        let output = place.run(&["upstream", "call", &name]);
+        let said = String::from_utf8_lossy(&output.stdout).into_owned();
+        assert!(
+            output.status.code() == Some(1) && said.contains(&told),
+            "{output:?}"
         );
         until("the log tells of it", async || {
             let log = log(&place);

@@ -33,6 +33,8 @@ pub struct Client {
     pub format: Format,
     /// The key that holds the servers.
     pub container: String,
+    /// The key in its file that holds more servers, folder by folder.
+    pub(super) folders: Option<String>,
     #[serde(default)]
     user: BySystem,
     #[serde(default)]

@@ -26,6 +26,30 @@ pub enum Format {
     Yaml,
 }
 
+impl Format {
+    /// All that a text of this format says.
+    ///
+    /// # Errors
+    /// It can't be read, or holds no names and values at its top.
+    pub fn read(self, text: &str) -> Result<Map<String, Value>, Refusal> {
+        let value = match self {
+            Self::Json => json::read(text, true),
+            Self::Jsonc => json::read(text, false),
+            Self::Toml => toml::read(text),
+            Self::Yaml => yaml::read(text),
+        }?;
+        match value {
+            Value::Object(all) => Ok(all),
+            Value::Null => Ok(Map::new()),
+            other => Err(Refusal::new(format!(
+                "holds {} at its top, where names and values should be, so it is left as it is",
+                kind(&other)
+            ))
+            .at(text, 0)),
+        }
+    }
+}
+
 /// Where an entry stands.
 #[derive(Debug, Clone, Copy)]
 pub struct Place<'a> {
@@ -140,21 +164,7 @@ impl Place<'_> {
 
     /// All that the text says.
     fn read(&self, text: &str) -> Result<Map<String, Value>, Refusal> {
-        let value = match self.format {
-            Format::Json => json::read(text, true),
-            Format::Jsonc => json::read(text, false),
-            Format::Toml => toml::read(text),
-            Format::Yaml => yaml::read(text),
-        }?;
-        match value {
-            Value::Object(all) => Ok(all),
-            Value::Null => Ok(Map::new()),
-            other => Err(Refusal::new(format!(
-                "holds {} at its top, where names and values should be, so it is left as it is",
-                kind(&other)
-            ))
-            .at(text, 0)),
-        }
+        self.format.read(text)
     }
 
     /// Holds a text that was made to what it should say.

@@ -6,6 +6,7 @@
 pub mod document;
 pub mod entry;
 mod fields;
+pub mod foreign;
 pub mod itself;
 mod reading;
 pub mod selection;

@@ -13,7 +13,7 @@ use serde_json::{Map, Value, json};
 
 use super::{
     entry::{Entry, Origin, Reach},
-    reading,
+    foreign, reading,
     sources::{self, ConfigPlace, Content},
     variables::Surroundings,
 };
@@ -216,6 +216,19 @@ proptest! {
                 };
                 let is_known = super::reading::KNOWN.contains(&key.as_str()) || key == "transport";
                 prop_assert!(has_effect || is_told || (is_known && is_default), "{key} of {entry:?}: {remarks:?}");
+            }
+        }
+    }
+
+    #[test]
+    fn an_entry_that_is_taken_over_means_the_same_in_our_own_file(entry in keys()) {
+        for client in ["claude-desktop", "opencode", "gemini-cli", "cline", "goose"] {
+            if let Ok(theirs) = foreign::read(client, "x", &Value::Object(entry.clone()), Path::new("f")) {
+                let ours = Value::Object(foreign::written(&theirs.entry));
+                let (ours, remarks) = reading::read("x", &ours, Origin::User, Path::new("f")).unwrap();
+                prop_assert_eq!(&remarks, &[]);
+                let expected = Entry { variables: ours.variables, ..theirs.entry };
+                prop_assert_eq!(ours, expected);
             }
         }
     }

@@ -266,25 +266,55 @@ impl Surroundings<'_> {
         }
     }
 
-    /// `$NAME`, and on Windows `%NAME%`. One that is not set is empty, as to a shell.
+    /// The value of a variable as in a shell. One between `%` that is not set is empty, as to Windows.
     fn in_shell(&self, text: &str) -> Result<Option<(String, usize)>, VariableError> {
-        let named = |rest: &str| {
-            let end = rest.find(|c: char| !(c.is_ascii_alphanumeric() || c == '_'));
-            let name = &rest[..end.unwrap_or(rest.len())];
-            (is_name(name) && !name.starts_with(|c: char| c.is_ascii_digit()))
-                .then(|| name.to_owned())
+        let Some((name, length)) = in_shell(text) else {
+            return Ok(None);
         };
-        if let Some(name) = text.strip_prefix('$').and_then(named) {
-            return match self.set(&name) {
-                Some(value) => Ok(Some((value, name.len() + 1))),
-                None => Err(not_set(&name)),
-            };
+        match self.set(name) {
+            Some(value) => Ok(Some((value, length))),
+            None if text.starts_with('%') => Ok(Some((String::new(), length))),
+            None => Err(not_set(name)),
         }
-        let percent = text.strip_prefix('%').filter(|_| cfg!(windows));
-        let name = percent.and_then(named);
-        Ok(name
-            .filter(|name| text[1 + name.len()..].starts_with('%'))
-            .map(|name| (self.set(&name).unwrap_or_default(), name.len() + 2)))
+    }
+}
+
+/// The variable that a text begins with as in a shell, `$NAME` and on Windows `%NAME%`, and how long it is in the text.
+pub(super) fn in_shell(text: &str) -> Option<(&str, usize)> {
+    let named = |rest: &str| {
+        let end = rest.find(|c: char| !(c.is_ascii_alphanumeric() || c == '_'));
+        let end = end.unwrap_or(rest.len());
+        let name = &rest[..end];
+        (is_name(name) && !name.starts_with(|c: char| c.is_ascii_digit())).then_some(end)
+    };
+    if let Some(rest) = text.strip_prefix('$') {
+        return named(rest).map(|end| (&rest[..end], end + 1));
+    }
+    let rest = text.strip_prefix('%').filter(|_| cfg!(windows))?;
+    let end = named(rest).filter(|end| rest[*end..].starts_with('%'))?;
+    Some((&rest[..end], end + 2))
+}
+
+/// What of an entry only another program can fill in, such as `${input:key}`, if there is something.
+pub fn not_available(entry: &Entry) -> Option<String> {
+    let surroundings = Surroundings {
+        style: entry.variables,
+        variable: &|_| Some("x".to_owned()),
+        folder: Path::new(""),
+    };
+    let filled = match &entry.reach {
+        Reach::Program(program) => {
+            let without_file = Program {
+                env_file: None,
+                ..program.clone()
+            };
+            surroundings.in_program(&without_file).map(|_| ())
+        }
+        Reach::Address(address) => surroundings.in_address(address).map(|_| ()),
+    };
+    match filled {
+        Err(VariableError::NotAvailable(form)) => Some(form),
+        _ => None,
     }
 }
 

@@ -112,10 +112,12 @@ fn every_command_and_flag_exists() {
         let Some(arguments) = line.strip_prefix("mcp-bridge ") else {
             continue;
         };
+        // What stands after that belongs to another program.
+        let arguments = arguments.split(" -- ").next().unwrap();
         let command = arguments.split(' ').next().unwrap();
         commands.insert(command.to_owned());
         let path: Vec<_> = match command {
-            "tools" | "setup" => arguments
+            "tools" | "setup" | "upstream" => arguments
                 .split(' ')
                 .take(2)
                 .filter(|word| !word.starts_with("--"))

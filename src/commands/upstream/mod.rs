@@ -1,7 +1,13 @@
-//! `mcp-bridge upstream`: the managed MCP servers, seen from outside the bridges that manage them.
+//! `mcp-bridge upstream`: the managed MCP servers, seen from outside the bridges that manage them, and their place in the
+//! user's own configuration.
 //!
 //! Bridges leave their state in files, and take requests from files (see `upstream::status` and `upstream::requests`).
 //! Where none runs, there is what is configured here, what each server offered when it last ran, and what it wrote.
+
+mod asking;
+mod editing;
+mod here;
+mod importing;
 
 use std::{
     path::Path,
@@ -11,27 +17,27 @@ use std::{
 };
 
 use clap::{Args, Subcommand};
+use serde_json::{Value, json};
 
-use super::console;
+use super::{arguments::Arguments, console};
 use crate::{
-    base::{log_files, log_tail},
+    base::{log_files, log_tail, text::timestamp},
     settings::Folders,
     upstream::{
-        manager::report::{notes, why_disabled},
+        configured::Configured,
         names,
         offers::Remembered,
         requests::{self, Request},
-        sources,
         status::{self, Report, Row},
         status_tool::in_words,
-        tail, trust,
+        tail,
     },
 };
 
 /// How long a running bridge has to follow a request; it looks for some once a second.
 const TO_FOLLOW: Duration = Duration::from_secs(5);
 
-/// Show or restart the MCP servers that running bridges manage
+/// Show, add and try the MCP servers that bridges manage
 #[derive(Debug, Args)]
 pub struct Upstream {
     #[command(subcommand)]
@@ -41,7 +47,43 @@ pub struct Upstream {
 #[derive(Debug, Subcommand)]
 enum Action {
     /// Show every server: its state, since when, its tools, its last error
-    List,
+    List {
+        /// Show it as JSON
+        #[arg(long)]
+        json: bool,
+    },
+
+    /// Add a server to your own configuration: a program after `--`, or the URL of one that runs
+    Add(editing::Added),
+
+    /// Take a server out of your own configuration
+    Remove {
+        /// Its name
+        name: String,
+    },
+
+    /// Take over servers that other clients on this machine have, those that you pick
+    Import(importing::Import),
+
+    /// Start a server, and show its tools as clients see them
+    Tools {
+        /// Its name
+        name: String,
+
+        /// Show them as JSON, with their schemas
+        #[arg(long)]
+        json: bool,
+    },
+
+    /// Start a server, call one of its tools, and print what comes back
+    Call {
+        /// The tool, as clients know it: the server's name, two underscores, and its own
+        #[arg(value_name = "NAME__TOOL")]
+        tool: String,
+
+        #[command(flatten)]
+        arguments: Arguments,
+    },
 
     /// Stop a server and start it anew, in every bridge that manages it
     Restart {
@@ -63,7 +105,12 @@ enum Action {
 impl Upstream {
     pub fn run(self, folders: &Folders) -> ExitCode {
         match self.action {
-            Action::List => list(folders),
+            Action::List { json } => list(folders, json),
+            Action::Add(added) => editing::add(&added, folders),
+            Action::Remove { name } => editing::remove(&name, folders),
+            Action::Import(import) => importing::import(&import, folders),
+            Action::Tools { name, json } => asking::tools(&name, json, folders),
+            Action::Call { tool, arguments } => asking::call(&tool, &arguments, folders),
             Action::Restart { name } => restart(folders, &name),
             Action::Logs { name, lines } => logs(folders, &name, lines),
         }
@@ -71,9 +118,20 @@ impl Upstream {
 }
 
 /// Shows the servers of every running bridge, and those that this folder configures.
-fn list(folders: &Folders) -> ExitCode {
+fn list(folders: &Folders, json: bool) -> ExitCode {
     let now = SystemTime::now();
     let running = status::running(&folders.shared);
+    let here = std::env::current_dir().unwrap_or_default();
+    let is_managed_here = running.iter().any(|report| report.folder == here);
+    let configured = (!is_managed_here).then(|| configured(folders, &here));
+    if json {
+        let all = json!({
+            "bridges": running.iter().map(in_fields).collect::<Vec<_>>(),
+            "configured": configured.as_ref().map(in_fields),
+        });
+        console::say(&all.to_string());
+        return ExitCode::SUCCESS;
+    }
     for report in &running {
         console::say(&format!(
             "Bridge {} in {}:",
@@ -83,29 +141,56 @@ fn list(folders: &Folders) -> ExitCode {
         console::say(&in_words(report, now));
         console::say("");
     }
-    let here = std::env::current_dir().unwrap_or_default();
-    if !running.iter().any(|report| report.folder == here) {
+    if let Some(configured) = configured {
         console::say(&format!(
             "No bridge manages servers in {}. Configured there:",
             here.display()
         ));
-        console::say(&in_words(&configured(folders, &here), now));
+        console::say(&in_words(&configured, now));
     }
     ExitCode::SUCCESS
 }
 
+/// A report for programs.
+fn in_fields(report: &Report) -> Value {
+    let servers = report.servers.iter().map(|row| {
+        let withheld = row.withheld.iter();
+        let withheld: Vec<_> = withheld
+            .map(|(name, reason)| json!({ "name": name, "reason": reason }))
+            .collect();
+        json!({
+            "name": row.name,
+            "id": row.id,
+            "state": row.state,
+            "since": timestamp(row.since),
+            "pid": row.pid,
+            "tools": row.tools,
+            "file": row.file,
+            "error": row.error,
+            "lastWords": row.last_words,
+            "retryAt": row.retry_at.map(timestamp),
+            "withheld": withheld,
+            "remarks": row.remarks,
+            "restarts": row.restarts,
+        })
+    });
+    json!({
+        // None where no bridge runs.
+        "pid": (report.pid != 0).then_some(report.pid),
+        "folder": report.folder,
+        "servers": servers.collect::<Vec<_>>(),
+        "notes": report.notes,
+    })
+}
+
 /// What a bridge in the folder `here` would begin with.
 fn configured(folders: &Folders, here: &Path) -> Report {
-    let found = sources::resolve(&sources::read(here, folders.config.as_deref()), None);
-    let trusted = found
-        .project
-        .as_ref()
-        .is_none_or(|file| trust::is_trusted(&folders.shared, file));
-    let servers = found
-        .in_force(trusted)
+    let configured = Configured::read(&here::settings(folders));
+    let servers = configured
+        .servers()
         .into_iter()
         .map(|entry| {
-            let disabled = why_disabled(entry, trusted);
+            let disabled = configured.why_disabled(entry);
             let remembered = Remembered::load(&folders.shared, &entry.fingerprint(here));
             Row {
                 name: entry.name.clone(),
@@ -137,7 +222,7 @@ fn configured(folders: &Folders, here: &Path) -> Report {
         pid: 0,
         folder: here.to_path_buf(),
         servers,
-        notes: notes(&found, trusted),
+        notes: configured.notes(),
     }
 }
 
