@@ -1,7 +1,8 @@
-//! MCP's own conformance suite with `mcp-bridge serve`, for the revision that most clients speak and the stateless one.
+//! MCP's own conformance suite with `mcp-bridge serve`, for the revision that most clients speak and the stateless one; and
+//! with the bridge as the client of the suite's servers, for the revision that it speaks to servers.
 //!
-//! What the suite finds beyond `tests/conformance/expected-failures.yml` fails, and so does what stands there and
-//! passes: the suite itself sees to both.
+//! What the suite finds beyond `tests/conformance/expected-failures.yml`, or `expected-client-failures.yml`, fails, and so
+//! does what stands there and passes: the suite itself sees to both.
 
 use std::{
     collections::BTreeMap,
@@ -14,7 +15,7 @@ use std::{
 use crate::common::{registries::node_clients, served::Served, tools::Tools};
 use mcp_bridge::base::logging;
 use serde_json::Value;
-use tokio::time::timeout;
+use tokio::{process::Command, time::timeout};
 
 /// How long the suite may take. It takes seconds; this only counts when something is broken.
 const SUITE_TIME: Duration = Duration::from_secs(5 * 60);
@@ -22,11 +23,10 @@ const SUITE_TIME: Duration = Duration::from_secs(5 * 60);
 /// The only reason there is not to pass.
 const REASON: &str = "not offered";
 
-fn expected_failures() -> &'static Path {
-    Path::new(concat!(
-        env!("CARGO_MANIFEST_DIR"),
-        "/tests/conformance/expected-failures.yml"
-    ))
+/// A file of the tests with the suite.
+fn file(name: &str) -> PathBuf {
+    let folder = Path::new(env!("CARGO_MANIFEST_DIR")).join("tests/conformance");
+    folder.join(name)
 }
 
 #[tokio::test]
@@ -56,10 +56,39 @@ async fn conforms(revision: &str, passing: usize) {
         .arg(clients.conformance())
         .args(["server", "--url", &format!("http://{}/mcp", bridge.address)])
         .args(["--requirements", revision, "--expected-failures"])
-        .arg(expected_failures())
+        .arg(file("expected-failures.yml"));
+    passes(command, results.path(), passing).await;
+    changes.abort();
+}
+
+#[tokio::test]
+async fn the_bridge_conforms_as_a_client_to_2025_11_25() {
+    let clients = node_clients().await;
+    let results = tempfile::tempdir().unwrap();
+    // The suite runs it in a shell.
+    let client = format!(
+        "\"{}\" \"{}\"",
+        clients.node.display(),
+        file("client.mjs").display()
+    );
+    let mut command = clients.node();
+    command
+        .arg(clients.conformance())
+        .args(["client", "--command", &client])
+        // All at once, each with a bridge of its own.
+        .args(["--timeout", "120000"])
+        .args(["--requirements", "2025-11-25", "--expected-failures"])
+        .arg(file("expected-client-failures.yml"))
+        .env("MCP_BRIDGE", env!("CARGO_BIN_EXE_mcp-bridge"));
+    passes(command, results.path(), 6).await;
+}
+
+/// Runs the suite, which writes down what it finds in `results`.
+async fn passes(mut command: Command, results: &Path, passing: usize) {
+    command
         .arg("-o")
-        .arg(results.path())
-        .current_dir(results.path())
+        .arg(results)
+        .current_dir(results)
         .stdin(Stdio::null())
         .kill_on_drop(true);
     let output = match timeout(SUITE_TIME, command.output()).await {
@@ -73,10 +102,9 @@ async fn conforms(revision: &str, passing: usize) {
         output.status.success(),
         "{}\n{summary}\n{problem}\n{}",
         output.status,
-        failures(results.path())
+        failures(results)
     );
-    changes.abort();
-    let passed = count(results.path(), "SUCCESS");
+    let passed = count(results, "SUCCESS");
     assert!(passed >= passing, "only {passed} checks passed:\n{summary}");
 }
 
@@ -138,26 +166,32 @@ fn failures(results: &Path) -> String {
 
 #[test]
 fn every_expected_failure_has_its_reason() {
-    let text = fs::read_to_string(expected_failures()).unwrap();
-    let mut lines = text.lines().filter(|line| {
-        let line = line.trim();
-        !line.is_empty() && !line.starts_with('#')
-    });
-    assert_eq!(lines.next(), Some("server:"));
-    let mut reasons = BTreeMap::new();
-    for line in lines {
-        let entry = line
-            .strip_prefix("  - ")
-            .unwrap_or_else(|| panic!("no entry: {line}"));
-        let (check, reason) = entry
-            .split_once(" # ")
-            .unwrap_or_else(|| panic!("no reason: {line}"));
-        assert!(
-            check.split_once(':').is_some(),
-            "a whole scenario is excused, not a check: {check}"
-        );
-        let kind = reason.split_once(':').map_or(reason, |(kind, _)| kind);
-        assert_eq!(kind, REASON, "no reason there is: {line}");
-        assert_eq!(reasons.insert(check, kind), None, "twice: {check}");
+    for (name, side) in [
+        ("expected-failures.yml", "server:"),
+        ("expected-client-failures.yml", "client:"),
+    ] {
+        let text = fs::read_to_string(file(name)).unwrap();
+        let mut lines = text.lines().filter(|line| {
+            let line = line.trim();
+            !line.is_empty() && !line.starts_with('#')
+        });
+        assert_eq!(lines.next(), Some(side));
+        let mut reasons = BTreeMap::new();
+        for line in lines {
+            let entry = line
+                .strip_prefix("  - ")
+                .unwrap_or_else(|| panic!("no entry: {line}"));
+            let (check, reason) = entry
+                .split_once(" # ")
+                .unwrap_or_else(|| panic!("no reason: {line}"));
+            // Of what the bridge does not do as a client nothing passes.
+            assert!(
+                side == "client:" || check.split_once(':').is_some(),
+                "a whole scenario is excused, not a check: {check}"
+            );
+            let kind = reason.split_once(':').map_or(reason, |(kind, _)| kind);
+            assert_eq!(kind, REASON, "no reason there is: {line}");
+            assert_eq!(reasons.insert(check, kind), None, "twice: {check}");
+        }
     }
 }
