@@ -167,7 +167,7 @@ fn server(folders: &Folders, name: &str, yes: bool) -> ExitCode {
         return ExitCode::FAILURE;
     };
     let fingerprint = entry.fingerprint(&here);
-    let Some(remembered) = Remembered::load(&folders.shared, &fingerprint) else {
+    let Some(remembered) = Remembered::load_all(&folders.shared, &fingerprint) else {
         console::note(&format!(
             "The server `{name}` has never run here, so there is nothing to accept yet."
         ));

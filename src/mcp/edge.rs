@@ -32,10 +32,11 @@ use tokio_util::sync::CancellationToken;
 
 use super::{
     batch::{Answers, Batch},
+    cancelled::CANCELLED,
     in_flight::InFlight,
     incoming::{self, Incoming},
     lines::{Line, Lines, MAX_LINE},
-    server::CANCELLED,
+    numbers::as_meant,
     stdio::{Input, Output},
 };
 
@@ -273,6 +274,19 @@ fn opens_session(request: &ClientRequest) -> bool {
     }
 }
 
+/// A message as JSON.
+fn written(message: &ServerJsonRpcMessage) -> serde_json::Result<Vec<u8>> {
+    if let JsonRpcMessage::Response(response) = message
+        && let ServerResult::InputRequiredResult(_) = response.result
+    {
+        // Questions of servers, which the client is to get as they are.
+        let mut message = serde_json::to_value(message)?;
+        as_meant(&mut message);
+        return serde_json::to_vec(&message);
+    }
+    serde_json::to_vec(message)
+}
+
 impl Transport<RoleServer> for Edge {
     type Error = io::Error;
 
@@ -302,7 +316,7 @@ impl Transport<RoleServer> for Edge {
                 let clients = shared.lock_in_flight().id_of_client(id);
                 std::mem::replace(id, clients)
             });
-            let line = shared.announce(serde_json::to_vec(&message)?);
+            let line = shared.announce(written(&message)?);
             shared.write(line, answered.as_ref()).await
         }
     }

@@ -5,10 +5,7 @@
 
 use std::{
     collections::VecDeque,
-    sync::{
-        Arc, Mutex, MutexGuard, PoisonError, Weak,
-        atomic::{AtomicBool, Ordering},
-    },
+    sync::{Arc, Mutex, MutexGuard, PoisonError, Weak},
     time::Duration,
 };
 
@@ -44,8 +41,6 @@ pub struct Ear {
     news: Arc<Notify>,
     /// Whether all there was to tell is on its way.
     is_quiet: watch::Sender<bool>,
-    /// Whether those know of it who have something to say.
-    is_known: AtomicBool,
     /// What tells the client. It ends with this.
     telling: Mutex<Option<AbortOnDropHandle<()>>>,
 }
@@ -69,7 +64,6 @@ impl Default for Ear {
             }),
             news: Arc::default(),
             is_quiet: watch::Sender::new(true),
-            is_known: AtomicBool::new(false),
             telling: Mutex::default(),
         }
     }
@@ -79,11 +73,9 @@ impl Ear {
     /// Lets it hear all that this client may hear of, from now on.
     pub fn open(self: &Arc<Self>, client: Client, catalogue: &Catalogue) {
         self.lock().client = client;
-        if !self.is_known.swap(true, Ordering::AcqRel) {
-            let ear: Weak<Self> = Arc::downgrade(self);
-            let hearer: Weak<dyn Hearer> = ear;
-            catalogue.heard_by(&hearer);
-        }
+        let ear: Weak<Self> = Arc::downgrade(self);
+        let hearer: Weak<dyn Hearer> = ear;
+        catalogue.heard_by(&hearer);
     }
 
     /// Tells the client what it hears, until it can't be told or this is gone.

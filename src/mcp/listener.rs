@@ -4,7 +4,7 @@ use std::{
     collections::VecDeque,
     future::ready,
     pin::pin,
-    sync::{Mutex, MutexGuard, PoisonError},
+    sync::{Arc, Mutex, MutexGuard, PoisonError},
     time::Duration,
 };
 
@@ -13,7 +13,7 @@ use futures_util::{FutureExt, future::BoxFuture};
 use rmcp::model::{LoggingLevel, LoggingMessageNotificationParam};
 use rmcp::{
     RoleServer,
-    model::{JsonObject, ProgressNotificationParam, ProgressToken, RequestMetaObject},
+    model::{JsonObject, ProgressNotificationParam, RequestMetaObject},
     service::{Peer, RequestContext},
 };
 
@@ -23,6 +23,7 @@ use tokio::{
 };
 use tokio_util::sync::CancellationToken;
 
+use super::questions::Line;
 use crate::{
     base::excerpt::shortened,
     tools::{
@@ -68,7 +69,9 @@ pub fn attached(meta: &RequestMetaObject) -> Option<JsonObject> {
 /// A client that waits.
 pub struct Waiting {
     peer: Peer<RoleServer>,
-    token: Option<ProgressToken>,
+    line: Arc<Line>,
+    /// Whether it follows how its call goes.
+    listens: bool,
     /// The least level of log messages that it wants; none: it wants none.
     level: Option<Level>,
     /// See [`Listener::hears`].
@@ -162,16 +165,18 @@ impl State {
 }
 
 impl Waiting {
-    /// Whoever sent this request, and wants log messages from `level` on. Those of servers it wants from `hears` on, unless it
-    /// hears of them beside its calls.
+    /// Whoever sent this request, is told by this `line`, and wants log messages from `level` on. Those of servers it wants
+    /// from `hears` on, unless it hears of them beside its calls.
     pub fn new(
         context: &RequestContext<RoleServer>,
+        line: Arc<Line>,
         level: Option<Level>,
         hears: Option<Severity>,
     ) -> Self {
         Self {
             peer: context.peer.clone(),
-            token: context.meta.get_progress_token(),
+            listens: line.token().is_some(),
+            line,
             level,
             hears,
             attached: attached(&context.meta),
@@ -185,7 +190,7 @@ impl Waiting {
     /// Runs its call, and tells it meanwhile how that goes. What there is to tell last is on its way before this returns,
     /// unless the client does not read.
     pub async fn during<T>(&self, call: impl Future<Output = T>) -> T {
-        if self.token.is_none() {
+        if !self.listens {
             return call.await;
         }
         let (mut call, mut telling) = (pin!(call), pin!(self.telling()));
@@ -222,7 +227,7 @@ impl Waiting {
     }
 
     async fn send(&self, step: Step) {
-        let Some(token) = self.token.clone() else {
+        let Some(token) = self.line.token() else {
             return;
         };
         let mut progress = ProgressNotificationParam::new(token, self.next(&step));
@@ -254,7 +259,7 @@ impl Waiting {
 
 impl Listener for Waiting {
     fn listens(&self) -> bool {
-        self.token.is_some()
+        self.listens
     }
 
     fn is_behind(&self) -> bool {
@@ -273,7 +278,7 @@ impl Listener for Waiting {
     fn log(&self, level: Level, logger: &str, text: String) -> BoxFuture<'_, ()> {
         let logger = logger.to_owned();
         async move {
-            if self.level.is_none_or(|least| level < least) {
+            if self.level.is_none_or(|least| level < least) || !self.line.is_there() {
                 return;
             }
             #[expect(deprecated, reason = "clients of today still read log messages")]
@@ -295,6 +300,9 @@ impl Listener for Waiting {
 
     fn hear(&self, logged: Logged) -> BoxFuture<'_, ()> {
         async move {
+            if !self.line.is_there() {
+                return;
+            }
             #[expect(deprecated, reason = "clients of today still read log messages")]
             let sent = self.peer.notify_logging_message(logged).await;
             if let Err(error) = sent {

@@ -1,7 +1,9 @@
 //! The MCP side: JSON-RPC on standard input and output, or over HTTP, served by rmcp.
 
+mod asked;
 mod batch;
 mod bounds;
+mod cancelled;
 mod changes;
 mod cursor;
 pub mod edge;
@@ -15,6 +17,9 @@ mod instructions;
 mod lines;
 mod listener;
 mod mends;
+mod numbers;
+mod questions;
+mod seat;
 pub mod server;
 pub mod stdio;
 

@@ -2,7 +2,7 @@
 
 use std::{panic::AssertUnwindSafe, sync::Arc};
 
-use futures_util::FutureExt;
+use futures_util::{FutureExt, future::BoxFuture};
 #[expect(deprecated, reason = "clients of today still ask for log messages")]
 use rmcp::model::SetLevelRequestParams;
 use rmcp::{
@@ -12,29 +12,36 @@ use rmcp::{
         CustomRequest, CustomResult, DiscoverResult, ErrorCode, GetPromptRequestParams,
         GetPromptResponse, Implementation, InitializeRequestParams, InitializeResult, JsonObject,
         ListPromptsResult, ListResourceTemplatesResult, ListResourcesResult, ListToolsResult,
-        PaginatedRequestParams, ProtocolVersion, ReadResourceRequestParams, ReadResourceResponse,
-        Reference, ServerCapabilities, ServerConfig, SubscribeRequestParams, SubscriptionFilter,
-        Tool, UnsubscribeRequestParams,
+        PaginatedRequestParams, ReadResourceRequestParams, ReadResourceResponse, Reference,
+        ServerCapabilities, ServerConfig, SubscribeRequestParams, SubscriptionFilter, Tool,
+        UnsubscribeRequestParams,
     },
     service::{NotificationContext, RequestContext, SubscriptionContext},
 };
 use serde_json::Value;
+use tokio::sync::watch;
+use tokio_util::sync::CancellationToken;
 use tracing::Instrument;
 
 use super::{
+    asked::Session,
     bounds::{bounded, small_enough},
-    changes::{List, Subscriber},
+    cancelled::cancelled,
+    changes::List,
     cursor::first_page,
     hearing::Ear,
     instructions,
     listener::{Waiting, attached, level_from},
     mends::mended,
+    questions::{Again, Answer, Line},
+    seat::{Seat, Seats, client_of, is_stateless},
 };
 use crate::{
     base::excerpt::{LONGEST_NAME, shortened},
     computers::Fleet,
     tools::{
-        self, Beside, Catalogue, Client, ClientCatalogue, Context, Found, Notes, Others, View,
+        self, Beside, Catalogue, Client, Context, Found, Notes, Others, View,
+        asked::{Asked, askable},
         calls::{Call, Caller, Calls, Kind, Outcome},
         coercion::as_object,
         completion::{Begun, of_values},
@@ -75,8 +82,9 @@ const REMOVED_METHODS: [&str; 5] = [
 #[derive(Clone)]
 pub struct Server {
     fleet: Arc<Fleet>,
-    catalogue: Arc<Catalogue>,
-    subscriber: Arc<Subscriber>,
+    seats: Arc<Seats>,
+    /// Whether the client of a session has said that it is ready.
+    is_open: Arc<watch::Sender<bool>>,
     /// What the client hears of what is logged, in the era with `initialize`.
     ear: Arc<Ear>,
     /// The calls of all clients.
@@ -89,10 +97,10 @@ impl Server {
     /// A server of these tools over these computers, for one client.
     pub fn new(fleet: Arc<Fleet>, catalogue: Arc<Catalogue>) -> Self {
         Self {
-            subscriber: Arc::new(Subscriber::new(&catalogue)),
+            seats: Arc::new(Seats::new(catalogue)),
+            is_open: Arc::new(watch::Sender::new(false)),
             ear: Arc::default(),
             fleet,
-            catalogue,
             calls: Arc::default(),
             over_http: false,
         }
@@ -107,19 +115,53 @@ impl Server {
     pub fn for_another(&self) -> Self {
         Self {
             over_http: true,
-            ..Self::new(self.fleet.clone(), self.catalogue.clone()).noting(self.calls.clone())
+            ..Self::new(self.fleet.clone(), self.seats.shared().clone()).noting(self.calls.clone())
         }
     }
 
-    /// What there is for whoever sent a request.
-    fn catalogue_for(&self, context: &RequestContext<RoleServer>) -> ClientCatalogue<'_> {
-        // Requests of the stateless era are nobody's: over HTTP each may be another client's.
-        let sent = (!is_stateless(context))
-            .then(|| self.subscriber.sent())
-            .flatten();
-        self.catalogue
-            .open_for(client_of(context))
-            .having_sent(sent)
+    /// Where whoever sent a request sits.
+    async fn seat(&self, context: &RequestContext<RoleServer>) -> Arc<Seat> {
+        self.seats.of(context, !self.over_http).await
+    }
+
+    /// Does what a request asks for. If its client can be asked things, and by answers only, that goes on beside it: it may
+    /// be answered with questions, and come `again` with what answers them.
+    async fn answered(
+        &self,
+        context: RequestContext<RoleServer>,
+        again: Again,
+        begin: impl FnOnce(Self, Request) -> BoxFuture<'static, Result<Answer, ErrorData>>,
+    ) -> Result<Answer, ErrorData> {
+        let seat = self.seat(&context).await;
+        let token = context.meta.get_progress_token();
+        let server = self.clone();
+        let Some(questions) = seat.questions.clone() else {
+            let line = Arc::new(Line::new(token));
+            return begin(
+                server,
+                Request {
+                    seat,
+                    context,
+                    line,
+                },
+            )
+            .await;
+        };
+        let gone = context.ct.clone();
+        let mut context = context;
+        // It outlives the request that it began with.
+        context.ct = CancellationToken::new();
+        let begin = |line| {
+            begin(
+                server,
+                Request {
+                    seat,
+                    context,
+                    line,
+                },
+            )
+        };
+        questions.answered(again, token, &gone, begin).await
     }
 
     /// What is said of this server as a whole to a client for which there is this beside the tools in its list.
@@ -141,13 +183,13 @@ impl Server {
     }
 
     /// Whoever sent a request.
-    fn waiting(&self, context: &RequestContext<RoleServer>) -> Waiting {
+    fn waiting(&self, context: &RequestContext<RoleServer>, line: Arc<Line>) -> Waiting {
         if is_stateless(context) {
             // Nothing may be sent to whoever did not ask with this very request.
             let asked_for = context.meta.log_level();
-            return Waiting::new(context, asked_for.map(level_from), asked_for);
+            return Waiting::new(context, line, asked_for.map(level_from), asked_for);
         }
-        Waiting::new(context, Some(self.ear.level()), None)
+        Waiting::new(context, line, Some(self.ear.level()), None)
     }
 
     /// Who sent a request.
@@ -180,7 +222,7 @@ impl Server {
     }
 
     /// What is said of a call whose arguments are no object, nor can be taken for one.
-    fn wrong_arguments(
+    async fn wrong_arguments(
         &self,
         method: &str,
         params: Option<&Value>,
@@ -195,7 +237,7 @@ impl Server {
             Value::Bool(_) => "a boolean",
             Value::Object(_) | Value::Null => return None,
         };
-        let view = self.catalogue_for(context).now();
+        let view = self.seat(context).await.catalogue_for(context).now();
         let schema = view.definition(name).map(|tool| tool.input_schema.clone());
         let properties = schema
             .as_ref()
@@ -212,6 +254,136 @@ impl Server {
         Some(format!(
             "tools/call: `arguments` must be an object, such as {{\"name\": \"value\"}}, not {kind}.{there_are}"
         ))
+    }
+
+    /// Calls a tool.
+    async fn call(
+        &self,
+        request: CallToolRequestParams,
+        Request {
+            seat,
+            context,
+            line,
+        }: Request,
+    ) -> Result<CallToolResponse, ErrorData> {
+        let catalogue = seat.catalogue_for(&context);
+        let name = &request.name;
+        let mut view = catalogue.now();
+        if matches!(view.find(name), Found::Nothing) {
+            // It may be among those that are still being read, or of a server that is still being started.
+            let awaited = tokio::select! {
+                awaited = catalogue.awaiting(name) => awaited,
+                () = context.ct.cancelled() => return Err(cancelled()),
+            };
+            view = match awaited {
+                Ok(view) => view,
+                Err(why) => return Ok(tools::failure(why).into()),
+            };
+        }
+        let arguments = request.arguments.unwrap_or_default();
+        let short = self.in_short(&view, name, &arguments);
+        let caller = self.caller(&context);
+        let noted = self.calls.begin(caller, Kind::Tool, name, short);
+        let tool = match view.find(name) {
+            Found::Tool(tool) => tool,
+            Found::Refused(refusal) => {
+                noted.ends(Outcome::Refused);
+                return Ok(tools::failure(format!("{}.", refusal.of(name))).into());
+            }
+            Found::Nothing => {
+                noted.ends(Outcome::Unknown);
+                let message = format!("Unknown tool: {}", shortened(name, LONGEST_NAME));
+                return Err(ErrorData::invalid_params(message, None));
+            }
+        };
+        let listener = self.waiting(&context, line);
+        let notes = Notes::default();
+        let call = tool.call(
+            self.at_hand(&catalogue, &listener, &notes, &noted.call),
+            arguments,
+        );
+        let span = tracing::debug_span!("call", client = name_of_client(&context), tool = %name);
+        let result = guarded(name, listener.during(call), &noted.call, &context)
+            .instrument(span)
+            .await?;
+        self.ear.quiet().await;
+        if let Some(refusal) = notes.refusal() {
+            noted.ends(Outcome::Error);
+            return Err(small_enough(name, refusal)?);
+        }
+        let (result, outcome) = match result {
+            Ok(result) => {
+                let failed = result.is_error == Some(true);
+                let outcome = if failed { Outcome::Error } else { Outcome::Ok };
+                (bounded(name, notes.on(result)), outcome)
+            }
+            Err(Unfinished { why, outcome }) => (tools::failure(why), outcome),
+        };
+        noted.ends(outcome);
+        Ok(mended(&name_of_client(&context), result).into())
+    }
+
+    /// Fills a prompt in.
+    async fn prompt(
+        &self,
+        request: GetPromptRequestParams,
+        Request {
+            seat,
+            context,
+            line,
+        }: Request,
+    ) -> Result<GetPromptResponse, ErrorData> {
+        let catalogue = seat.catalogue_for(&context);
+        let view = catalogue.ready().await;
+        let name = &request.name;
+        let arguments = request.arguments.as_ref();
+        let short = arguments.map_or(Value::Null, |given| self.calls.secrets.short(None, given));
+        let caller = self.caller(&context);
+        let noted = self.calls.begin(caller, Kind::Prompt, name, short);
+        let Some(prompt) = view.prompt(name) else {
+            noted.ends(Outcome::Unknown);
+            return Err(prompt::unknown(name));
+        };
+        let listener = self.waiting(&context, line);
+        let notes = Notes::default();
+        let at_hand = self.at_hand(&catalogue, &listener, &notes, &noted.call);
+        let call = prompt.get(at_hand, request.arguments);
+        let got = guarded(name, listener.during(call), &noted.call, &context).await?;
+        noted.ends(outcome_of(&got));
+        small_enough(name, got??).map(Into::into)
+    }
+
+    /// Reads a resource.
+    async fn read(
+        &self,
+        request: ReadResourceRequestParams,
+        Request {
+            seat,
+            context,
+            line,
+        }: Request,
+    ) -> Result<ReadResourceResponse, ErrorData> {
+        let catalogue = seat.catalogue_for(&context);
+        let view = catalogue.ready().await;
+        let uri = &request.uri;
+        let caller = self.caller(&context);
+        let shown = self.calls.secrets.text(uri);
+        let noted = self
+            .calls
+            .begin(caller, Kind::Resource, &shown, Value::Null);
+        let Some(resource) = view.resource(uri) else {
+            noted.ends(Outcome::Unknown);
+            return Err(resource::unknown(uri));
+        };
+        let listener = self.waiting(&context, line);
+        let notes = Notes::default();
+        let call = resource.read(
+            self.at_hand(&catalogue, &listener, &notes, &noted.call),
+            uri,
+        );
+        let read = guarded(uri, listener.during(call), &noted.call, &context).await?;
+        noted.ends(outcome_of(&read));
+        small_enough(uri, read??).map(Into::into)
     }
 
     fn at_hand<'a>(
@@ -238,19 +410,6 @@ fn name_of_client(context: &RequestContext<RoleServer>) -> String {
     client.map(|client| client.name).unwrap_or_default()
 }
 
-/// The client that sent a request.
-fn client_of(context: &RequestContext<RoleServer>) -> Client {
-    let client = context.client_info();
-    Client::named(client.as_ref().map_or("", |client| &client.name))
-}
-
-/// Whether a request is of the era without `initialize`.
-fn is_stateless(context: &RequestContext<RoleServer>) -> bool {
-    context
-        .protocol_version()
-        .is_some_and(|version| version.as_str() >= ProtocolVersion::V_2026_07_28.as_str())
-}
-
 /// The call that a request means which rmcp can't read as one: its `arguments` are an object in another form.
 fn call_meant(method: &str, params: Option<&Value>) -> Option<CallToolRequestParams> {
     if method != "tools/call" {
@@ -265,19 +424,33 @@ fn call_meant(method: &str, params: Option<&Value>) -> Option<CallToolRequestPar
 /// An answer to such a request, which rmcp does not look at as it does at others: earlier eras know no `resultType`.
 fn custom(answer: CallToolResponse, is_stateless: bool) -> Result<CustomResult, ErrorData> {
     let bug = |what: String| ErrorData::internal_error(what, None);
-    let CallToolResponse::Complete(answer) = answer else {
-        return Err(bug("the answer is no result".to_owned()));
+    let answer = match answer {
+        CallToolResponse::Complete(answer) => serde_json::to_value(answer),
+        CallToolResponse::InputRequired(asked) => serde_json::to_value(asked),
+        _ => return Err(bug("the answer is no result".to_owned())),
     };
-    let mut answer = serde_json::to_value(answer).map_err(|error| bug(error.to_string()))?;
+    let mut answer = answer.map_err(|error| bug(error.to_string()))?;
     if let (Value::Object(fields), false) = (&mut answer, is_stateless) {
         fields.shift_remove("resultType");
     }
     Ok(CustomResult::new(answer))
 }
 
-/// The error of a request that was cancelled, which nobody is to be sent. rmcp drops it by itself, unless the client has
-/// used the request's id again meanwhile.
-pub const CANCELLED: ErrorCode = ErrorCode(-32800);
+/// The error of a request that comes again as another than it was.
+fn another() -> ErrorData {
+    ErrorData::invalid_params(
+        "This `requestState` is that of a request of another kind.",
+        None,
+    )
+}
+
+/// A request, and what it is answered from.
+struct Request {
+    seat: Arc<Seat>,
+    context: RequestContext<RoleServer>,
+    /// The way to whoever waits for its answer.
+    line: Arc<Line>,
+}
 
 /// A call that did not come to its end.
 struct Unfinished {
@@ -295,7 +468,7 @@ impl From<Unfinished> for ErrorData {
 /// Keeps a call going until it ends; a panic of its is an error of `what`, and its end from outside one of its own.
 ///
 /// # Errors
-/// [`CANCELLED`]: nobody waits for it any more.
+/// [`cancelled`]: nobody waits for it any more.
 async fn guarded<T>(
     what: &str,
     call: impl Future<Output = T>,
@@ -315,7 +488,7 @@ async fn guarded<T>(
             why: noted.told_of_its_stop(),
             outcome: Outcome::Stopped,
         })),
-        () = context.ct.cancelled() => Err(ErrorData::new(CANCELLED, "cancelled", None)),
+        () = context.ct.cancelled() => Err(cancelled()),
     }
 }
 
@@ -358,12 +531,17 @@ impl ServerHandler for Server {
         request: InitializeRequestParams,
         context: RequestContext<RoleServer>,
     ) -> Result<InitializeResult, ErrorData> {
-        self.subscriber.forget_sent();
         let client = Client::named(&request.client_info.name);
         let mut result = self.negotiate_initialize(&request)?;
+        let asked = askable(&request.capabilities).map(|askable| {
+            let session = Session::new(askable, context.peer.clone(), self.is_open.subscribe());
+            Arc::new(session) as Arc<dyn Asked>
+        });
         context.peer.set_peer_info(request);
-        self.ear.open(client, &self.catalogue);
-        let info = self.info_for(self.catalogue.open_for(client).beside().await);
+        let seat = self.seats.seat(asked).await;
+        seat.subscriber.forget_sent();
+        self.ear.open(client, &seat.catalogue);
+        let info = self.info_for(seat.catalogue.open_for(client).beside().await);
         result.capabilities = info.capabilities;
         result.instructions = info.instructions;
         Ok(result)
@@ -373,7 +551,8 @@ impl ServerHandler for Server {
         &self,
         context: RequestContext<RoleServer>,
     ) -> Result<DiscoverResult, ErrorData> {
-        let beside = self.catalogue_for(&context).beside().await;
+        let seat = self.seat(&context).await;
+        let beside = seat.catalogue_for(&context).beside().await;
         let versions = self.supported_protocol_versions().into_owned();
         Ok(DiscoverResult::from_server_info(
             versions,
@@ -389,9 +568,15 @@ impl ServerHandler for Server {
                 .map_or("", |client| &client.client_info.name),
         );
         // What is still being read is no change for a client that has not seen anything yet.
-        let view = self.catalogue.open_for(client).ready().await;
+        self.is_open.send_replace(true);
+        let seat = self.seats.of_session();
+        let view = seat.catalogue.open_for(client).ready().await;
         self.ear.tell(context.peer.clone());
-        self.subscriber.tell(context.peer, view);
+        seat.subscriber.tell(context.peer, view);
+    }
+
+    async fn on_roots_list_changed(&self, _: NotificationContext<RoleServer>) {
+        self.seats.of_session().catalogue.has_other_roots().await;
     }
 
     async fn list_tools(
@@ -400,10 +585,11 @@ impl ServerHandler for Server {
         context: RequestContext<RoleServer>,
     ) -> Result<ListToolsResult, ErrorData> {
         first_page(request)?;
-        let view = self.catalogue_for(&context).ready().await;
-        self.subscriber.fetched(List::Tools, view.revisions());
+        let seat = self.seat(&context).await;
+        let view = seat.catalogue_for(&context).ready().await;
+        seat.subscriber.fetched(List::Tools, view.revisions());
         if !is_stateless(&context) {
-            self.subscriber
+            seat.subscriber
                 .note_sent(view.revisions(), &name_of_client(&context));
         }
         // One page: several clients never ask for a second one.
@@ -412,7 +598,8 @@ impl ServerHandler for Server {
 
     fn get_tool(&self, name: &str) -> Option<Tool> {
         // rmcp checks the headers of a call over HTTP by the tool's schema, and does not say whose call it is.
-        let view = self.catalogue.now().for_client(Client::Anyone);
+        let view = self.seats.of_session().catalogue.now();
+        let view = view.for_client(Client::Anyone);
         match view.find(name) {
             Found::Tool(tool) => Some(tool.definition().clone()),
             Found::Refused(_) | Found::Nothing => None,
@@ -421,64 +608,21 @@ impl ServerHandler for Server {
 
     async fn call_tool(
         &self,
-        request: CallToolRequestParams,
+        mut request: CallToolRequestParams,
         context: RequestContext<RoleServer>,
     ) -> Result<CallToolResponse, ErrorData> {
-        let catalogue = self.catalogue_for(&context);
-        let name = &request.name;
-        let mut view = catalogue.now();
-        if matches!(view.find(name), Found::Nothing) {
-            // It may be among those that are still being read, or of a server that is still being started.
-            let awaited = tokio::select! {
-                awaited = catalogue.awaiting(name) => awaited,
-                () = context.ct.cancelled() => return Err(ErrorData::new(CANCELLED, "cancelled", None)),
-            };
-            view = match awaited {
-                Ok(view) => view,
-                Err(why) => return Ok(tools::failure(why).into()),
-            };
-        }
-        let arguments = request.arguments.unwrap_or_default();
-        let short = self.in_short(&view, name, &arguments);
-        let caller = self.caller(&context);
-        let noted = self.calls.begin(caller, Kind::Tool, name, short);
-        let tool = match view.find(name) {
-            Found::Tool(tool) => tool,
-            Found::Refused(refusal) => {
-                noted.ends(Outcome::Refused);
-                return Ok(tools::failure(format!("{}.", refusal.of(name))).into());
-            }
-            Found::Nothing => {
-                noted.ends(Outcome::Unknown);
-                let message = format!("Unknown tool: {}", shortened(name, LONGEST_NAME));
-                return Err(ErrorData::invalid_params(message, None));
-            }
+        let again = Again {
+            state: request.request_state.take(),
+            answers: request.input_responses.take(),
         };
-        let listener = self.waiting(&context);
-        let notes = Notes::default();
-        let call = tool.call(
-            self.at_hand(&catalogue, &listener, &notes, &noted.call),
-            arguments,
-        );
-        let span = tracing::debug_span!("call", client = name_of_client(&context), tool = %name);
-        let result = guarded(name, listener.during(call), &noted.call, &context)
-            .instrument(span)
-            .await?;
-        self.ear.quiet().await;
-        if let Some(refusal) = notes.refusal() {
-            noted.ends(Outcome::Error);
-            return Err(small_enough(name, refusal)?);
-        }
-        let (result, outcome) = match result {
-            Ok(result) => {
-                let failed = result.is_error == Some(true);
-                let outcome = if failed { Outcome::Error } else { Outcome::Ok };
-                (bounded(name, notes.on(result)), outcome)
-            }
-            Err(Unfinished { why, outcome }) => (tools::failure(why), outcome),
+        let begin = |server: Self, with| {
+            async move { server.call(request, with).await.map(Answer::Tool) }.boxed()
         };
-        noted.ends(outcome);
-        Ok(mended(&name_of_client(&context), result).into())
+        match self.answered(context, again, begin).await? {
+            Answer::Tool(answer) => Ok(answer),
+            Answer::Asked(asked) => Ok(asked.into()),
+            Answer::Prompt(_) | Answer::Resource(_) => Err(another()),
+        }
     }
 
     async fn list_prompts(
@@ -487,35 +631,30 @@ impl ServerHandler for Server {
         context: RequestContext<RoleServer>,
     ) -> Result<ListPromptsResult, ErrorData> {
         first_page(request)?;
-        let view = self.catalogue_for(&context).ready().await;
-        self.subscriber.fetched(List::Prompts, view.revisions());
+        let seat = self.seat(&context).await;
+        let view = seat.catalogue_for(&context).ready().await;
+        seat.subscriber.fetched(List::Prompts, view.revisions());
         let prompts = view.prompts().cloned().collect();
         Ok(ListPromptsResult::with_all_items(prompts))
     }
 
     async fn get_prompt(
         &self,
-        request: GetPromptRequestParams,
+        mut request: GetPromptRequestParams,
         context: RequestContext<RoleServer>,
     ) -> Result<GetPromptResponse, ErrorData> {
-        let catalogue = self.catalogue_for(&context);
-        let view = catalogue.ready().await;
-        let name = &request.name;
-        let arguments = request.arguments.as_ref();
-        let short = arguments.map_or(Value::Null, |given| self.calls.secrets.short(None, given));
-        let caller = self.caller(&context);
-        let noted = self.calls.begin(caller, Kind::Prompt, name, short);
-        let Some(prompt) = view.prompt(name) else {
-            noted.ends(Outcome::Unknown);
-            return Err(prompt::unknown(name));
+        let again = Again {
+            state: request.request_state.take(),
+            answers: request.input_responses.take(),
         };
-        let listener = self.waiting(&context);
-        let notes = Notes::default();
-        let at_hand = self.at_hand(&catalogue, &listener, &notes, &noted.call);
-        let call = prompt.get(at_hand, request.arguments);
-        let got = guarded(name, listener.during(call), &noted.call, &context).await?;
-        noted.ends(outcome_of(&got));
-        small_enough(name, got??).map(Into::into)
+        let begin = |server: Self, with| {
+            async move { server.prompt(request, with).await.map(Answer::Prompt) }.boxed()
+        };
+        match self.answered(context, again, begin).await? {
+            Answer::Prompt(answer) => Ok(answer),
+            Answer::Asked(asked) => Ok(asked.into()),
+            Answer::Tool(_) | Answer::Resource(_) => Err(another()),
+        }
     }
 
     async fn list_resources(
@@ -524,8 +663,9 @@ impl ServerHandler for Server {
         context: RequestContext<RoleServer>,
     ) -> Result<ListResourcesResult, ErrorData> {
         first_page(request)?;
-        let view = self.catalogue_for(&context).ready().await;
-        self.subscriber.fetched(List::Resources, view.revisions());
+        let seat = self.seat(&context).await;
+        let view = seat.catalogue_for(&context).ready().await;
+        seat.subscriber.fetched(List::Resources, view.revisions());
         let resources = view.resources().cloned().collect();
         Ok(ListResourcesResult::with_all_items(resources))
     }
@@ -536,38 +676,30 @@ impl ServerHandler for Server {
         context: RequestContext<RoleServer>,
     ) -> Result<ListResourceTemplatesResult, ErrorData> {
         first_page(request)?;
-        let view = self.catalogue_for(&context).ready().await;
-        self.subscriber.fetched(List::Resources, view.revisions());
+        let seat = self.seat(&context).await;
+        let view = seat.catalogue_for(&context).ready().await;
+        seat.subscriber.fetched(List::Resources, view.revisions());
         let templates = view.templates().cloned().collect();
         Ok(ListResourceTemplatesResult::with_all_items(templates))
     }
 
     async fn read_resource(
         &self,
-        request: ReadResourceRequestParams,
+        mut request: ReadResourceRequestParams,
         context: RequestContext<RoleServer>,
     ) -> Result<ReadResourceResponse, ErrorData> {
-        let catalogue = self.catalogue_for(&context);
-        let view = catalogue.ready().await;
-        let uri = &request.uri;
-        let caller = self.caller(&context);
-        let shown = self.calls.secrets.text(uri);
-        let noted = self
-            .calls
-            .begin(caller, Kind::Resource, &shown, Value::Null);
-        let Some(resource) = view.resource(uri) else {
-            noted.ends(Outcome::Unknown);
-            return Err(resource::unknown(uri));
+        let again = Again {
+            state: request.request_state.take(),
+            answers: request.input_responses.take(),
         };
-        let listener = self.waiting(&context);
-        let notes = Notes::default();
-        let call = resource.read(
-            self.at_hand(&catalogue, &listener, &notes, &noted.call),
-            uri,
-        );
-        let read = guarded(uri, listener.during(call), &noted.call, &context).await?;
-        noted.ends(outcome_of(&read));
-        small_enough(uri, read??).map(Into::into)
+        let begin = |server: Self, with| {
+            async move { server.read(request, with).await.map(Answer::Resource) }.boxed()
+        };
+        match self.answered(context, again, begin).await? {
+            Answer::Resource(answer) => Ok(answer),
+            Answer::Asked(asked) => Ok(asked.into()),
+            Answer::Tool(_) | Answer::Prompt(_) => Err(another()),
+        }
     }
 
     async fn subscribe(
@@ -575,8 +707,9 @@ impl ServerHandler for Server {
         request: SubscribeRequestParams,
         context: RequestContext<RoleServer>,
     ) -> Result<(), ErrorData> {
-        let view = self.catalogue_for(&context).ready().await;
-        self.subscriber.subscribe(&request.uri, &view).await
+        let seat = self.seat(&context).await;
+        let view = seat.catalogue_for(&context).ready().await;
+        seat.subscriber.subscribe(&request.uri, &view).await
     }
 
     async fn unsubscribe(
@@ -584,7 +717,7 @@ impl ServerHandler for Server {
         request: UnsubscribeRequestParams,
         _: RequestContext<RoleServer>,
     ) -> Result<(), ErrorData> {
-        self.subscriber.unsubscribe(&request.uri);
+        self.seats.of_session().subscriber.unsubscribe(&request.uri);
         Ok(())
     }
 
@@ -592,13 +725,14 @@ impl ServerHandler for Server {
         &self,
         requested: &SubscriptionFilter,
     ) -> Option<SubscriptionFilter> {
-        self.subscriber.grant();
+        self.seats.grant();
         Some(requested.clone())
     }
 
     async fn listen(&self, context: SubscriptionContext) -> Result<(), ErrorData> {
         let client = client_of(context.request_context());
-        self.subscriber.listen(&context, client).await;
+        let seat = self.seat(context.request_context()).await;
+        seat.subscriber.listen(&context, client).await;
         Ok(())
     }
 
@@ -607,7 +741,8 @@ impl ServerHandler for Server {
         request: CompleteRequestParams,
         context: RequestContext<RoleServer>,
     ) -> Result<CompleteResult, ErrorData> {
-        let view = self.catalogue_for(&context).ready().await;
+        let seat = self.seat(&context).await;
+        let view = seat.catalogue_for(&context).ready().await;
         let begun = Begun {
             argument: request.argument,
             context: request.context,
@@ -628,7 +763,7 @@ impl ServerHandler for Server {
         };
         tokio::select! {
             completed = completed => completed,
-            () = context.ct.cancelled() => Err(ErrorData::new(CANCELLED, "cancelled", None)),
+            () = context.ct.cancelled() => Err(cancelled()),
         }
     }
 
@@ -645,7 +780,7 @@ impl ServerHandler for Server {
             ));
         }
         self.ear.ask_for(request.level);
-        self.catalogue.heed().await;
+        self.seats.of_session().catalogue.heed().await;
         Ok(())
     }
 
@@ -664,7 +799,8 @@ impl ServerHandler for Server {
             && context
                 .protocol_version()
                 .is_some_and(|version| !version.has_initialize());
-        if let Some(wrong) = self.wrong_arguments(&method, request.params.as_ref(), &context) {
+        let wrong = self.wrong_arguments(&method, request.params.as_ref(), &context);
+        if let Some(wrong) = wrong.await {
             return Err(ErrorData::invalid_params(wrong, None));
         }
         if KNOWN_METHODS.contains(&method.as_str()) && !removed {

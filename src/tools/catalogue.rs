@@ -4,7 +4,7 @@
 //! result. Clients reach it through [`Catalogue::open_for`].
 
 use std::{
-    sync::{Arc, Weak},
+    sync::{Arc, OnceLock, Weak},
     time::Duration,
 };
 
@@ -16,8 +16,10 @@ use tokio::{
     sync::watch,
     time::{sleep, timeout},
 };
+use tokio_util::task::AbortOnDropHandle;
 
 use super::{
+    asked::Asked,
     client::Client,
     hearer::Hearer,
     manifest::PromptSpec,
@@ -42,31 +44,44 @@ pub struct Catalogue {
     snapshot: watch::Sender<Arc<Snapshot>>,
     sources: Vec<Followed>,
     policy: Policy,
+    /// What follows the sources; it ends with this.
+    following: OnceLock<Vec<AbortOnDropHandle<()>>>,
 }
 
 /// A source, and what it offers.
+#[derive(Clone)]
 struct Followed {
-    source: Box<dyn Source>,
+    source: Arc<dyn Source>,
     offers: watch::Receiver<Arc<Offer>>,
+}
+
+impl From<Box<dyn Source>> for Followed {
+    fn from(source: Box<dyn Source>) -> Self {
+        Self {
+            offers: source.follow(),
+            source: source.into(),
+        }
+    }
 }
 
 impl Catalogue {
     /// A catalogue of these sources, an earlier one winning over a later one where their names clash. It follows them
     /// for as long as it lives. To be called in the runtime.
     pub fn start(sources: Vec<Box<dyn Source>>, policy: Policy) -> Arc<Self> {
-        let followed = sources.into_iter().map(|source| Followed {
-            offers: source.follow(),
-            source,
-        });
+        Self::of(sources.into_iter().map(Followed::from).collect(), policy)
+    }
+
+    fn of(sources: Vec<Followed>, policy: Policy) -> Arc<Self> {
         let catalogue = Arc::new(Self {
             snapshot: watch::Sender::default(),
-            sources: followed.collect(),
+            sources,
             policy,
+            following: OnceLock::new(),
         });
         catalogue.renew();
-        for Followed { offers, .. } in &catalogue.sources {
-            let (mut offers, held) = (offers.clone(), Arc::downgrade(&catalogue));
-            tokio::spawn(async move {
+        let follow = |followed: &Followed| {
+            let (mut offers, held) = (followed.offers.clone(), Arc::downgrade(&catalogue));
+            AbortOnDropHandle::new(tokio::spawn(async move {
                 let mut first = true;
                 while offers.changed().await.is_ok() {
                     // The first offer is waited for by lists; the others may come in bursts.
@@ -79,9 +94,35 @@ impl Catalogue {
                     offers.borrow_and_update();
                     catalogue.renew();
                 }
-            });
-        }
+            }))
+        };
+        let following = catalogue.sources.iter().map(follow).collect();
+        // It was empty.
+        let _ = catalogue.following.set(following);
         catalogue
+    }
+
+    /// The catalogue for a client that can be asked things: where a source has something of its own for it, with that in
+    /// its place. None if none has.
+    pub async fn for_asked(&self, asked: &Arc<dyn Asked>) -> Option<Arc<Self>> {
+        let mut sources = self.sources.clone();
+        let mut has_own = false;
+        for followed in &mut sources {
+            if let Some(own) = followed.source.for_asked(asked.clone()).await {
+                *followed = own.into();
+                has_own = true;
+            }
+        }
+        has_own.then(|| Self::of(sources, self.policy.clone()))
+    }
+
+    /// Tells the sources that the client whose catalogue it is has other roots now.
+    pub async fn has_other_roots(&self) {
+        let told = self
+            .sources
+            .iter()
+            .map(|followed| followed.source.has_other_roots());
+        join_all(told).await;
     }
 
     /// Opens it for a client that asks what there is or uses it, and lets the sources know.

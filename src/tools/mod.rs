@@ -5,6 +5,7 @@
 //! [`snapshot`] decides what there is for each [`client`].
 
 mod arguments;
+pub mod asked;
 mod asking;
 mod bounds;
 pub mod builtin;

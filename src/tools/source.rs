@@ -9,7 +9,9 @@ use std::{
 use futures_util::{FutureExt, future::BoxFuture};
 use tokio::sync::watch;
 
-use super::{client::Client, hearer::Hearer, prompt::Prompt, resource::Resource, tool::Tool};
+use super::{
+    asked::Asked, client::Client, hearer::Hearer, prompt::Prompt, resource::Resource, tool::Tool,
+};
 
 /// How long the first list waits for a source that is still being read: about what a folder of tools takes.
 const FIRST_LOOK: Duration = Duration::from_millis(250);
@@ -43,6 +45,17 @@ pub trait Source: Send + Sync {
 
     /// Says that such a client asked for more or less of that. Waits until whoever logs knows, but not long.
     fn heed(&self) -> BoxFuture<'_, ()> {
+        ready(()).boxed()
+    }
+
+    /// The same source for a client that can be asked things, where it has something of its own for such a one: whatever is
+    /// begun for it ends when that is dropped.
+    fn for_asked(&self, _: Arc<dyn Asked>) -> BoxFuture<'_, Option<Box<dyn Source>>> {
+        ready(None).boxed()
+    }
+
+    /// Says that such a client has other roots now.
+    fn has_other_roots(&self) -> BoxFuture<'_, ()> {
         ready(()).boxed()
     }
 

@@ -81,6 +81,8 @@ impl ByHand {
             folders,
             Arc::default(),
             Arc::default(),
+            // A person at a terminal is asked nothing.
+            None,
         );
         let read = |entry: &Entry| variables::read_by(entry, &settings.folder);
         let own = read(entry);

@@ -8,23 +8,23 @@ mod lists;
 use std::{ffi::OsString, path::Path, sync::Arc, time::Duration};
 
 use rmcp::{
-    ClientHandler, ErrorData, RoleClient,
+    ErrorData, RoleClient,
     model::{
-        CancelledNotificationParam, ClientCapabilities, ClientConfig, ClientRequest, GetExtensions,
-        Implementation, ListRootsRequestMethod, ListRootsResult, ProgressNotificationParam,
-        ProtocolVersion, RequestId, ServerCapabilities, ServerResult, SetLevelRequest,
+        CancelledNotificationParam, ClientConfig, ClientRequest, ClientResult, ErrorCode,
+        GetExtensions, Implementation, ProgressNotificationParam, ProtocolVersion, RequestId,
+        ServerCapabilities, ServerNotification, ServerRequest, ServerResult, SetLevelRequest,
         SetLevelRequestParams,
     },
     service::{
         ClientCacheConfig, ClientInitializeError, ClientLifecycleMode, ClientServiceExt,
-        NotificationContext, Peer, PeerRequestOptions, RequestContext, RunningService,
+        NotificationContext, Peer, PeerRequestOptions, RequestContext, RunningService, Service,
         ServiceError,
     },
     transport::Transport,
 };
 use thiserror::Error;
 use tokio::{
-    sync::{Notify, mpsc},
+    sync::{Notify, mpsc, watch},
     time::{Instant, sleep_until, timeout},
 };
 use tokio_util::sync::CancellationToken;
@@ -39,13 +39,20 @@ use super::{
     tail::Tail,
     tap::{Ears, Route, Tap},
 };
-use crate::tools::{Step, hearer::Severity};
+use crate::tools::{
+    Step,
+    asked::{self, Asked, can_be_asked},
+    hearer::Severity,
+};
 
 /// How many of a call's progress notifications may wait to be passed on; more are dropped.
 pub const PROGRESS_QUEUE: usize = 64;
 
 /// The longest a call may go on, however much progress it tells.
 const LONGEST_CALL: Duration = Duration::from_secs(60 * 60);
+
+/// The longest that a client and its person may think about what a server asks of them.
+const LONGEST_QUESTION: Duration = Duration::from_secs(10 * 60);
 
 /// How long after the end of a server's output the end of its process is waited for.
 const TO_END: Duration = Duration::from_millis(1_500);
@@ -58,6 +65,8 @@ pub struct Connection {
     peer: Peer<RoleClient>,
     /// From which severity on the server was last asked for what it logs, if it was.
     severity: tokio::sync::Mutex<Option<Severity>>,
+    /// How many of its questions wait for the client's answer.
+    held: Arc<watch::Sender<usize>>,
     /// Cancelled when the server sends no more.
     ended: CancellationToken,
     /// Told when the server says that one of its lists changed.
@@ -126,39 +135,90 @@ pub enum ConnectError {
     Odd(&'static str),
 }
 
-/// Everything that a started server is told and asked by rmcp, and that only we can answer.
-struct Events {
-    changed: Arc<Notify>,
+/// Who hears a server, beside those that call it.
+pub struct Hears {
+    /// Who wants what it tells of its own accord.
+    pub ears: Ears,
+    /// The client that it may ask things of, if it is that one's own.
+    pub asked: Option<Arc<dyn Asked>>,
 }
 
-impl ClientHandler for Events {
+/// Everything that a started server tells and asks by rmcp, and that only we can answer.
+struct Events {
+    changed: Arc<Notify>,
+    asked: Option<Arc<dyn Asked>>,
+    held: Arc<watch::Sender<usize>>,
+}
+
+impl Service<RoleClient> for Events {
     fn get_info(&self) -> ClientConfig {
-        // No capabilities: what a server could ask of a client can't be answered here.
+        // A server that many clients share can't ask any of them: it does not say whose call it works on.
+        let capabilities = self
+            .asked
+            .as_ref()
+            .map(|asked| asked.capabilities().clone());
         ClientConfig::new(
-            ClientCapabilities::default(),
+            capabilities.unwrap_or_default(),
             Implementation::new(itself::NAME, env!("CARGO_PKG_VERSION")),
         )
         // rmcp would send a later one, which no `initialize` has.
         .with_protocol_version(ProtocolVersion::LATEST_WITH_INITIALIZE)
     }
 
-    async fn list_roots(
+    async fn handle_request(
         &self,
-        _: RequestContext<RoleClient>,
-    ) -> Result<ListRootsResult, ErrorData> {
-        Err(ErrorData::method_not_found::<ListRootsRequestMethod>())
+        question: ServerRequest,
+        context: RequestContext<RoleClient>,
+    ) -> Result<ClientResult, ErrorData> {
+        if let ServerRequest::PingRequest(_) = question {
+            return Ok(ClientResult::empty(()));
+        }
+        let method = asked::method(&question).to_owned();
+        let asked = self.asked.as_ref();
+        let Some(asked) = asked.filter(|asked| can_be_asked(asked.capabilities(), &question))
+        else {
+            return Err(ErrorData::new(ErrorCode::METHOD_NOT_FOUND, method, None));
+        };
+        let _held = Held::begin(self.held.clone());
+        tokio::select! {
+            answer = timeout(LONGEST_QUESTION, asked.ask(question)) => answer.unwrap_or_else(|_| {
+                let minutes = LONGEST_QUESTION.as_secs() / 60;
+                let why = format!("the client did not answer {method} within {minutes} minutes");
+                Err(ErrorData::internal_error(why, None))
+            }),
+            // rmcp sends none to a server that took its question back.
+            () = context.ct.cancelled() => Err(ErrorData::internal_error("cancelled", None)),
+        }
     }
 
-    async fn on_tool_list_changed(&self, _: NotificationContext<RoleClient>) {
-        self.changed.notify_one();
+    async fn handle_notification(
+        &self,
+        notification: ServerNotification,
+        _: NotificationContext<RoleClient>,
+    ) -> Result<(), ErrorData> {
+        if let ServerNotification::ToolListChangedNotification(_)
+        | ServerNotification::PromptListChangedNotification(_)
+        | ServerNotification::ResourceListChangedNotification(_) = notification
+        {
+            self.changed.notify_one();
+        }
+        Ok(())
     }
+}
 
-    async fn on_prompt_list_changed(&self, _: NotificationContext<RoleClient>) {
-        self.changed.notify_one();
+/// A question that waits for the client's answer, counted.
+struct Held(Arc<watch::Sender<usize>>);
+
+impl Held {
+    fn begin(count: Arc<watch::Sender<usize>>) -> Self {
+        count.send_modify(|count| *count += 1);
+        Self(count)
     }
+}
 
-    async fn on_resource_list_changed(&self, _: NotificationContext<RoleClient>) {
-        self.changed.notify_one();
+impl Drop for Held {
+    fn drop(&mut self) {
+        self.0.send_modify(|count| *count -= 1);
     }
 }
 
@@ -181,7 +241,7 @@ impl Open {
         variable: Lookup<'_>,
         given: &[(OsString, OsString)],
         tail: &Arc<Tail>,
-        ears: &Ears,
+        hears: &Hears,
     ) -> Result<Self, ConnectError> {
         let surroundings = Surroundings {
             style: entry.variables,
@@ -194,7 +254,7 @@ impl Open {
                 let started = process::start(&program, given, folder, tail.clone())?;
                 let rubbish = Arc::new(Rubbish::default());
                 let lines = Lines::new(started.stdout, started.stdin, rubbish.clone());
-                shake_hands(lines, ears, rubbish, Some(started.process)).await
+                shake_hands(lines, hears, rubbish, Some(started.process)).await
             }
             Reach::Address(address) => {
                 let address = surroundings.in_address(address)?;
@@ -202,12 +262,12 @@ impl Open {
                 let older = async || {
                     let older = target.older_transport().await;
                     let older = older.map_err(ConnectError::Unreachable)?;
-                    shake_hands(older, ears, Arc::default(), None).await
+                    shake_hands(older, hears, Arc::default(), None).await
                 };
                 if address.is_older {
                     return older().await;
                 }
-                let newer = shake_hands(target.transport()?, ears, Arc::default(), None).await;
+                let newer = shake_hands(target.transport()?, hears, Arc::default(), None).await;
                 match newer {
                     Err(ConnectError::TakesNoPosts(why)) => {
                         let older = older().await;
@@ -234,7 +294,7 @@ impl Open {
 
 async fn shake_hands<T>(
     transport: T,
-    ears: &Ears,
+    hears: &Hears,
     rubbish: Arc<Rubbish>,
     process: Option<Process>,
 ) -> Result<Open, ConnectError>
@@ -243,10 +303,13 @@ where
 {
     let ended = CancellationToken::new();
     let changed = Arc::new(Notify::new());
+    let held = Arc::new(watch::Sender::new(0));
     let events = Events {
         changed: changed.clone(),
+        asked: hears.asked.clone(),
+        held: held.clone(),
     };
-    let tapped = Tap::new(transport, ears.clone(), ended.clone());
+    let tapped = Tap::new(transport, hears.ears.clone(), ended.clone());
     let opened = events
         .serve_with_lifecycle(tapped, ClientLifecycleMode::Initialize)
         .await;
@@ -270,6 +333,7 @@ where
         connection: Arc::new(Connection {
             peer,
             severity: tokio::sync::Mutex::default(),
+            held,
             ended,
             changed,
             rubbish,
@@ -346,6 +410,14 @@ impl Connection {
             .unwrap_or_default()
     }
 
+    /// Tells the server that its client has other roots now.
+    pub async fn tell_of_roots(&self) {
+        let told = self.peer.notify_roots_list_changed();
+        if !matches!(timeout(TO_NOTE, told).await, Ok(Ok(()))) {
+            tracing::debug!("a server is not told of other roots");
+        }
+    }
+
     /// Asks the server for what it logs from this severity on, if it logs and was not asked for the same last.
     pub async fn log_from(&self, wanted: Severity) {
         if self.capabilities().logging.is_none() {
@@ -389,6 +461,7 @@ impl Connection {
         tokio::pin!(answer);
         let end = Instant::now() + LONGEST_CALL;
         let mut until = Instant::now() + patience;
+        let mut held = self.held.subscribe();
         let result = loop {
             tokio::select! {
                 biased;
@@ -407,7 +480,9 @@ impl Connection {
                     };
                 }
                 Ok(()) = too_long.changed() => return Err(AskError::TooLong),
-                () = sleep_until(until) => return Err(AskError::Timeout(patience)),
+                // It waits for the client, who is not hurried: a question has a time of its own.
+                Ok(()) = held.changed() => until = (Instant::now() + patience).min(end),
+                () = sleep_until(until), if *held.borrow() == 0 || until >= end => return Err(AskError::Timeout(patience)),
             }
         };
         cancel.disarm();

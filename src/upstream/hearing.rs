@@ -44,10 +44,10 @@ fn lock<T>(mutex: &Mutex<T>) -> MutexGuard<'_, T> {
 }
 
 impl Hearers {
-    /// Adds one, for as long as it is there.
+    /// Adds one, for as long as it is there; once, however often.
     pub fn add(&self, hearer: Weak<dyn Hearer>) {
         let mut hearers = lock(&self.0);
-        hearers.retain(|hearer| hearer.strong_count() > 0);
+        hearers.retain(|other| other.strong_count() > 0 && !other.ptr_eq(&hearer));
         hearers.push(hearer);
     }
 

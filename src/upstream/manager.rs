@@ -3,47 +3,34 @@
 pub mod report;
 
 use std::{
-    collections::{BTreeSet, HashMap},
     fs,
     path::PathBuf,
     sync::{
         Arc, Mutex, MutexGuard, PoisonError, Weak,
         atomic::{AtomicBool, Ordering},
     },
-    thread,
     time::{Duration, SystemTime},
 };
 
-use futures_util::future::join_all;
 use tokio::{
-    sync::{Notify, Semaphore, watch},
-    time::{Instant, sleep, sleep_until, timeout},
+    sync::watch,
+    time::{Instant, sleep_until},
 };
 use tokio_util::{sync::CancellationToken, task::TaskTracker};
 
 use super::{
-    config::variables,
-    hearing::Hearers,
-    listing::{Listing, View},
-    names,
     requests::{Inbox, Request},
-    server::{Phase, Server, ServerFolders, keeper::keep},
+    server::{Server, ServerFolders},
+    servers::{Servers, Wanted},
     settings::Settings,
     sources::{self, ConfigPlace, Resolution},
     status::{HEARTBEAT, Report, StatusFile},
     trust,
 };
-use crate::tools::{Client, Hearer};
+use crate::tools::asked::Asked;
 
-/// How long a session must last before servers are started for it that nobody has called: clients start short-lived
-/// processes to look at a server.
-const PROBE_TIME: Duration = Duration::from_millis(500);
-
-/// How many servers are started at once to see what they offer: at least, and at most.
-const STARTS_AT_ONCE: (usize, usize) = (4, 16);
-
-/// How long a start counts among those. One that takes longer waits for something, and costs this machine little.
-const TURN: Duration = Duration::from_secs(2);
+/// How many clients may have servers of their own at once. One more shares those of all.
+const MOST_OWN: usize = 32;
 
 /// How often the state folder is looked at for requests, and the configuration for changes.
 const LOOK: Duration = Duration::from_secs(1);
@@ -54,21 +41,16 @@ const RARE_LOOK: Duration = Duration::from_secs(10);
 /// The servers of one bridge.
 pub struct Manager {
     settings: Settings,
-    /// What is configured, and the servers that come of it.
-    servers: Mutex<Servers>,
-    listing: watch::Sender<Arc<Listing>>,
-    /// Held while the listing is put together.
-    rebuilding: Mutex<()>,
+    /// What the configuration said at the last look.
+    said: Mutex<Said>,
+    /// The servers that it names, for all who have such.
+    wanted: watch::Sender<Arc<[Wanted]>>,
+    /// Those that clients share.
+    shared: Arc<Servers>,
+    /// Those of clients that have their own.
+    own: Mutex<Vec<Weak<Servers>>>,
     ready: watch::Sender<bool>,
-    /// The clients with sessions, which hear what servers log.
-    hearers: Arc<Hearers>,
-    /// The kinds of clients that were served.
-    clients: Mutex<BTreeSet<Client>>,
     begun: AtomicBool,
-    /// Told of every change in a server.
-    news: Arc<Notify>,
-    /// Told of a client that was not there before.
-    new_client: Notify,
     /// All tasks.
     tasks: TaskTracker,
     /// Cancelled when the bridge leaves.
@@ -76,9 +58,7 @@ pub struct Manager {
 }
 
 #[derive(Default)]
-struct Servers {
-    all: Vec<Arc<Server>>,
-    /// What the configuration said at the last look.
+struct Said {
     places: Vec<ConfigPlace>,
     resolution: Resolution,
     /// Whether the project's file, if there is one, may be used.
@@ -99,32 +79,24 @@ type Stamps = Vec<Option<(SystemTime, u64)>>;
 impl Manager {
     /// A manager that has not begun.
     pub fn new(settings: Settings) -> Self {
+        let (tasks, leaving) = (TaskTracker::new(), CancellationToken::new());
+        let folders = folders(&settings);
+        let shared = Servers::new(folders, None, tasks.clone(), leaving.child_token());
         Self {
             settings,
-            servers: Mutex::default(),
-            listing: watch::Sender::default(),
-            rebuilding: Mutex::default(),
+            said: Mutex::default(),
+            wanted: watch::Sender::new(Arc::default()),
+            shared: Arc::new(shared),
+            own: Mutex::default(),
             ready: watch::Sender::new(false),
-            hearers: Arc::default(),
-            clients: Mutex::default(),
             begun: AtomicBool::new(false),
-            news: Arc::default(),
-            new_client: Notify::new(),
-            tasks: TaskTracker::new(),
-            leaving: CancellationToken::new(),
+            tasks,
+            leaving,
         }
     }
 
-    /// See `Upstream::begin`.
-    pub fn begin(self: &Arc<Self>, client: Client) {
-        let is_new = self
-            .clients
-            .lock()
-            .unwrap_or_else(PoisonError::into_inner)
-            .insert(client);
-        if is_new {
-            self.new_client.notify_one();
-        }
+    /// Begins to read what is configured, and to follow it. Must be called in a tokio runtime; any number of times.
+    pub fn begin(self: &Arc<Self>) {
         if !self.begun.swap(true, Ordering::AcqRel) {
             let manager = self.clone();
             self.tasks.spawn(async move {
@@ -137,15 +109,58 @@ impl Manager {
         }
     }
 
-    /// Lets a client with a session hear what the servers log, for as long as it is there.
-    pub fn heard_by(&self, hearer: Weak<dyn Hearer>) {
-        self.hearers.add(hearer);
+    /// The servers that clients share.
+    pub fn shared(&self) -> &Arc<Servers> {
+        &self.shared
     }
 
-    /// Asks all servers that run for as much of that as somebody wants.
-    pub async fn heed(&self) {
-        let all = self.lock().all.clone();
-        join_all(all.iter().map(|server| server.heed())).await;
+    /// Servers for this client alone, which they may ask things of; none if too many clients have their own. They are to
+    /// leave when nobody needs them any more.
+    pub fn own(self: &Arc<Self>, asked: Arc<dyn Asked>) -> Option<Arc<Servers>> {
+        let mut all = self.lock_own();
+        all.retain(|own| own.strong_count() > 0);
+        if all.len() >= MOST_OWN {
+            tracing::warn!(
+                "{MOST_OWN} clients have servers of their own; one more shares those of all"
+            );
+            return None;
+        }
+        let leaving = self.leaving.child_token();
+        let own = Servers::new(
+            folders(&self.settings),
+            Some(asked),
+            self.tasks.clone(),
+            leaving.clone(),
+        );
+        let own = Arc::new(own);
+        all.push(Arc::downgrade(&own));
+        drop(all);
+        let (following, mut wanted) = (own.clone(), self.wanted.subscribe());
+        let shared_news = self.shared.news.clone();
+        let follow = async move {
+            loop {
+                following.adopt(&wanted.borrow_and_update().clone());
+                following.rebuild();
+                loop {
+                    tokio::select! {
+                        () = following.news.notified() => {
+                            following.rebuild();
+                            // Others are told of them too.
+                            shared_news.notify_one();
+                        }
+                        changed = wanted.changed() => match changed {
+                            Ok(()) => break,
+                            Err(_) => return,
+                        },
+                    }
+                }
+            }
+        };
+        self.tasks
+            .spawn(leaving.clone().run_until_cancelled_owned(follow));
+        self.tasks
+            .spawn(leaving.run_until_cancelled_owned(own.clone().list_the_unknown()));
+        Some(own)
     }
 
     /// Waits until the configuration was read.
@@ -153,63 +168,25 @@ impl Manager {
         let _ = self.ready.subscribe().wait_for(|ready| *ready).await;
     }
 
+    /// Whether the configuration was read, and names nothing at all.
+    pub fn is_known_to_be_unused(&self) -> bool {
+        *self.ready.borrow() && !self.is_used()
+    }
+
     /// Whether anything is configured at all.
     pub fn is_used(&self) -> bool {
-        let servers = self.lock();
-        let found = &servers.resolution;
+        let said = self.lock();
+        let found = &said.resolution;
         !(found.servers.is_empty() && found.problems.is_empty() && found.shadowed.is_empty())
-    }
-
-    /// Whether there is a server that may run and of which is not known yet what it offers.
-    pub fn has_unknown(&self) -> bool {
-        self.lock().all.iter().any(|server| {
-            let state = server.state();
-            state.offers.is_none() && state.phase.may_run()
-        })
-    }
-
-    /// What the servers offer together.
-    pub fn listing(&self) -> Arc<Listing> {
-        self.listing.borrow().clone()
-    }
-
-    /// The listing, to be followed.
-    pub fn watch(&self) -> watch::Receiver<Arc<Listing>> {
-        self.listing.subscribe()
-    }
-
-    /// The listing as it is by what the servers say now.
-    pub fn renewed(&self) -> Arc<Listing> {
-        self.rebuild();
-        self.listing()
-    }
-
-    /// The server that a tool of this public name may be of, though nobody knows yet what it offers.
-    pub fn that_may_have(&self, client: Client, tool: &str) -> Option<Arc<Server>> {
-        let may_have = |server: &&Arc<Server>| {
-            let state = server.state();
-            names::may_be_of(&server.id, tool)
-                && state.offers.is_none()
-                && state.phase.may_run()
-                && client.may_see(server.entry.origin.owner())
-        };
-        self.lock().all.iter().find(may_have).cloned()
-    }
-
-    /// The server with this id.
-    pub fn server(&self, id: &str) -> Option<Arc<Server>> {
-        self.lock()
-            .all
-            .iter()
-            .find(|server| server.id == id)
-            .cloned()
     }
 
     /// Stops everything, and waits for it.
     pub async fn leave(&self) {
         self.leaving.cancel();
-        for server in &self.lock().all {
-            server.leave();
+        self.shared.leave();
+        let own = self.lock_own().clone();
+        for own in own.iter().filter_map(Weak::upgrade) {
+            own.leave();
         }
         self.tasks.close();
         self.tasks.wait().await;
@@ -219,14 +196,12 @@ impl Manager {
         let mut stamps = Stamps::new();
         let first = self.look().await;
         self.adopt(first, &mut stamps);
-        self.rebuild();
+        self.shared.rebuild();
         self.ready.send_replace(true);
 
-        let lister = self.clone();
+        let list = self.shared.clone().list_the_unknown();
         self.tasks
-            .spawn(self.leaving.clone().run_until_cancelled_owned(async move {
-                lister.list_the_unknown().await;
-            }));
+            .spawn(self.leaving.clone().run_until_cancelled_owned(list));
         let mut inbox = Some(Inbox::new(&self.settings.state));
         let status = StatusFile::new(&self.settings.state);
         let mut told = None;
@@ -236,8 +211,8 @@ impl Manager {
         loop {
             let next_look = looked + if self.is_used() { LOOK } else { RARE_LOOK };
             tokio::select! {
-                () = self.news.notified() => {
-                    self.rebuild();
+                () = self.shared.news.notified() => {
+                    self.shared.rebuild();
                     self.tell(&status, &mut told);
                 }
                 () = sleep_until(next_look) => {
@@ -247,8 +222,6 @@ impl Manager {
                     if changed || requests.contains(&Request::Reload) {
                         let look = self.look().await;
                         self.adopt(look, &mut stamps);
-                        self.news.notify_one();
-                        self.new_client.notify_one();
                     }
                     for request in requests {
                         if let Request::Restart { server } = request {
@@ -265,13 +238,9 @@ impl Manager {
     }
 
     fn restart(&self, name: &str) {
-        for server in self
-            .lock()
-            .all
-            .iter()
-            .filter(|server| server.entry.name == name)
-        {
-            server.restart();
+        self.shared.restart(name);
+        for own in self.lock_own().iter().filter_map(Weak::upgrade) {
+            own.restart(name);
         }
     }
 
@@ -319,129 +288,29 @@ impl Manager {
         look.await.ok()
     }
 
-    /// Makes the servers those that are configured. One whose entry stayed the same goes on.
-    fn adopt(self: &Arc<Self>, look: Option<Look>, stamps: &mut Stamps) {
+    /// Makes the servers those that are configured.
+    fn adopt(&self, look: Option<Look>, stamps: &mut Stamps) {
         let Some(look) = look else {
             return;
         };
         *stamps = look.stamps;
-        let folders = ServerFolders {
-            working: self.settings.folder.clone(),
-            state: self.settings.state.clone(),
-        };
-        let mut servers = self.lock();
         for problem in &look.resolution.problems {
             tracing::warn!("{problem}");
         }
-        let mut before: HashMap<String, Arc<Server>> = std::mem::take(&mut servers.all)
-            .into_iter()
-            .map(|server| (server.entry.name.clone(), server))
+        let in_force = look.resolution.in_force(look.trusted).into_iter();
+        let wanted: Arc<[_]> = in_force
+            .map(|entry| Wanted {
+                entry: entry.clone(),
+                disabled: report::why_disabled(entry, look.trusted),
+            })
             .collect();
-        for entry in look.resolution.in_force(look.trusted) {
-            let disabled = report::why_disabled(entry, look.trusted);
-            let same = before.get(&entry.name).is_some_and(|server| {
-                let state = server.state();
-                let was_disabled = (state.phase == Phase::Disabled)
-                    .then_some(state.error)
-                    .flatten();
-                server.entry == *entry && was_disabled == disabled
-            });
-            if same && let Some(server) = before.remove(&entry.name) {
-                server.judge_again();
-                servers.all.push(server);
-                continue;
-            }
-            let (server, orders) = Server::new(
-                entry.clone(),
-                disabled,
-                folders.clone(),
-                self.news.clone(),
-                self.hearers.clone(),
-            );
-            self.tasks.spawn(keep(server.clone(), orders));
-            servers.all.push(server);
-        }
-        for gone in before.values() {
-            gone.leave();
-        }
-        let read: Vec<_> = servers
-            .all
-            .iter()
-            .map(|server| variables::read_by(&server.entry, &self.settings.folder))
-            .collect();
-        for (number, server) in servers.all.iter().enumerate() {
-            let others = read
-                .iter()
-                .enumerate()
-                .filter(|(other, _)| *other != number);
-            let of_others = others.flat_map(|(_, names)| names.difference(&read[number]));
-            server.keep_from(of_others.cloned().collect());
-        }
-        servers.trusted = look.trusted;
-        servers.resolution = look.resolution;
-        servers.places = look.places;
-    }
-
-    /// Starts servers of which is not known what they offer, some at a time, once a client stays.
-    async fn list_the_unknown(self: Arc<Self>) {
-        let (least, most) = STARTS_AT_ONCE;
-        let at_once = thread::available_parallelism().map_or(least, |cores| cores.get());
-        let at_once = Arc::new(Semaphore::new(at_once.clamp(least, most)));
-        sleep(PROBE_TIME).await;
-        loop {
-            let clients = self
-                .clients
-                .lock()
-                .unwrap_or_else(PoisonError::into_inner)
-                .clone();
-            let unknown: Vec<_> = self
-                .lock()
-                .all
-                .iter()
-                .filter(|server| {
-                    let owner = server.entry.origin.owner();
-                    clients.iter().any(|client| client.may_see(owner)) && server.wait_to_start()
-                })
-                .cloned()
-                .collect();
-            for server in unknown {
-                let at_once = at_once.clone();
-                self.tasks
-                    .spawn(self.leaving.clone().run_until_cancelled_owned(async move {
-                        if let Ok(_turn) = at_once.acquire().await {
-                            // It goes on without; how it ends is in its state.
-                            let _ = timeout(TURN, server.start()).await;
-                        }
-                    }));
-            }
-            self.new_client.notified().await;
-        }
-    }
-
-    /// Puts together anew what the servers offer.
-    fn rebuild(&self) {
-        // One after the other, so that none of what was is published after what is.
-        let _order = self
-            .rebuilding
-            .lock()
-            .unwrap_or_else(PoisonError::into_inner);
-        let listing = Listing::of(&self.views());
-        self.listing.send_if_modified(|now| {
-            let changed = **now != listing;
-            if changed {
-                *now = Arc::new(listing);
-            }
-            changed
-        });
-    }
-
-    fn views(&self) -> Vec<View> {
-        self.lock()
-            .all
-            .iter()
-            .filter(|server| server.state().phase != Phase::Disabled)
-            .map(|server| server.view())
-            .collect()
+        *self.lock() = Said {
+            places: look.places,
+            resolution: look.resolution,
+            trusted: look.trusted,
+        };
+        self.shared.adopt(&wanted);
+        self.wanted.send_replace(wanted);
     }
 
     /// Writes the status file, if there is something to tell that was not told.
@@ -459,27 +328,58 @@ impl Manager {
         *told = Some(report);
     }
 
-    /// How the servers are.
+    /// How the servers are, of all clients.
     pub fn report(&self) -> Report {
+        let own: Vec<_> = self.lock_own().iter().filter_map(Weak::upgrade).collect();
+        self.report_of(&self.shared, &own)
+    }
+
+    /// How these servers are; of each, how it is for one of the others where there it does more.
+    pub fn report_of(&self, servers: &Servers, others: &[Arc<Servers>]) -> Report {
         // What is told here must hold for the next question too.
-        self.rebuild();
-        let listing = self.listing();
-        let servers = self.lock();
+        let listing = servers.renewed();
+        let others: Vec<_> = others
+            .iter()
+            .map(|other| (other.all(), other.listing()))
+            .collect();
+        let row = |server: &Arc<Server>| {
+            let same = others.iter().flat_map(|(all, listing)| {
+                let same = all
+                    .iter()
+                    .filter(|other| other.entry.name == server.entry.name);
+                same.map(move |other| (other, listing))
+            });
+            let (busiest, listing) = same.fold((server, &listing), |best, other| {
+                let is_busier = other.0.state().phase.activity() > best.0.state().phase.activity();
+                if is_busier { other } else { best }
+            });
+            report::row(busiest, listing)
+        };
+        let rows = servers.all().iter().map(row).collect();
+        let said = self.lock();
         Report {
             pid: std::process::id(),
             folder: self.settings.folder.clone(),
-            servers: servers
-                .all
-                .iter()
-                .map(|server| report::row(server, &listing))
-                .collect(),
-            notes: report::notes(&servers.resolution, servers.trusted),
+            servers: rows,
+            notes: report::notes(&said.resolution, said.trusted),
         }
     }
 
-    fn lock(&self) -> MutexGuard<'_, Servers> {
-        // The list is never left half changed.
-        self.servers.lock().unwrap_or_else(PoisonError::into_inner)
+    fn lock(&self) -> MutexGuard<'_, Said> {
+        // What it holds is replaced as a whole.
+        self.said.lock().unwrap_or_else(PoisonError::into_inner)
+    }
+
+    fn lock_own(&self) -> MutexGuard<'_, Vec<Weak<Servers>>> {
+        // Nothing that holds the lock can panic.
+        self.own.lock().unwrap_or_else(PoisonError::into_inner)
+    }
+}
+
+fn folders(settings: &Settings) -> ServerFolders {
+    ServerFolders {
+        working: settings.folder.clone(),
+        state: settings.state.clone(),
     }
 }
 

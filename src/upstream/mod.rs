@@ -26,6 +26,7 @@ mod onward;
 mod process;
 pub mod requests;
 pub mod server;
+pub mod servers;
 mod settings;
 pub mod status;
 pub mod status_tool;
@@ -52,6 +53,7 @@ use tokio::{
 
 use crate::tools::{
     Client, Step,
+    asked::Asked,
     completion::{Begun, of_values},
     failure,
     hearer::{Logged, Severity},
@@ -61,6 +63,7 @@ use answers::Called;
 use listing::Listing;
 use manager::Manager;
 use server::Server;
+use servers::Servers;
 use status::Report;
 use trouble::{NotReached, Trouble};
 
@@ -122,9 +125,16 @@ async fn complete(
 /// How long servers have to leave with the bridge. What they leave behind by then is ended all the same.
 const TO_LEAVE: Duration = Duration::from_millis(700);
 
+/// How long it may take to know whether any servers are configured, where a client waits to be greeted.
+const TO_KNOW: Duration = Duration::from_millis(200);
+
 /// The managed servers, as the rest of the bridge sees them. Cheap to clone.
 #[derive(Clone)]
-pub struct Upstream(Arc<Manager>);
+pub struct Upstream {
+    /// The servers that are used: those that clients share, or a client's own.
+    servers: Arc<Servers>,
+    manager: Arc<Manager>,
+}
 
 impl Upstream {
     /// The servers that are configured; none if this bridge must not have any. Nothing is read or started before a
@@ -135,56 +145,75 @@ impl Upstream {
             tracing::info!("started by an mcp-bridge, so without servers of others");
             return None;
         }
-        Some(Self(Arc::new(Manager::new(settings))))
+        let manager = Arc::new(Manager::new(settings));
+        Some(Self {
+            servers: manager.shared().clone(),
+            manager,
+        })
     }
 
     /// Says that a client stays, so that servers which were never listed are worth a start. Must be called in a tokio
     /// runtime; any number of times.
     fn begin(&self, client: Client) {
-        self.0.begin(client);
+        self.manager.begin();
+        self.servers.want(client);
+    }
+
+    /// The same servers once more, for this client alone, which they may ask things of; none if there are none, or if too
+    /// many clients have their own.
+    async fn own(&self, asked: Arc<dyn Asked>) -> Option<Self> {
+        self.manager.begin();
+        let _ = timeout(TO_KNOW, self.read()).await;
+        if self.servers.are_own() || self.manager.is_known_to_be_unused() {
+            return None;
+        }
+        Some(Self {
+            servers: self.manager.own(asked)?,
+            manager: self.manager.clone(),
+        })
     }
 
     /// Whether anything is configured at all.
     fn is_used(&self) -> bool {
-        self.0.is_used()
+        self.manager.is_used()
     }
 
     /// Whether there is a server of which is not known yet what it offers.
     fn has_unknown(&self) -> bool {
-        self.0.has_unknown()
+        self.servers.has_unknown()
     }
 
     /// Waits until the configuration was read.
     async fn read(&self) {
-        self.0.ready().await;
+        self.manager.ready().await;
     }
 
     /// What the servers offer, to be followed.
     fn listings(&self) -> watch::Receiver<Arc<Listing>> {
-        self.0.watch()
+        self.servers.watch()
     }
 
     /// Whether a tool of this public name comes of a server of which is not known yet what it offers, to be seen by this
     /// client. Such a server is started, and waited for.
     async fn bring(&self, client: Client, tool: &str) -> Result<bool, NotReached> {
         self.read().await;
-        let Some(server) = self.0.that_may_have(client, tool) else {
+        let Some(server) = self.servers.that_may_have(client, tool) else {
             return Ok(false);
         };
         server.start().await?;
-        Ok(self.0.renewed().tools.contains_key(tool))
+        Ok(self.servers.renewed().tools.contains_key(tool))
     }
 
     /// Calls a tool by its public name; none if no server has it. How it goes is told to whoever waits for it. Dropping the
     /// future cancels the call at the server.
     async fn call(&self, name: &str, arguments: JsonObject, waits: &Waits<'_>) -> Option<Called> {
-        let listing = self.0.listing();
+        let listing = self.servers.listing();
         let listed = listing.tools.get(name)?;
         // The catalogue may not know it yet.
         if let Err(reason) = &listed.shown {
             return Some(failure(format!("The tool {name} is withheld: {reason}.")).into());
         }
-        let server = self.0.server(&listed.server)?;
+        let server = self.servers.server(&listed.server)?;
         let answer = waits.ask(&server, listed.call(arguments)).await;
         Some(answers::call(&server.id, answer))
     }
@@ -196,9 +225,9 @@ impl Upstream {
         arguments: Option<JsonObject>,
         waits: &Waits<'_>,
     ) -> Option<Result<GetPromptResult, ErrorData>> {
-        let listing = self.0.listing();
+        let listing = self.servers.listing();
         let listed = listing.prompts.get(name)?;
-        let server = self.0.server(&listed.server)?;
+        let server = self.servers.server(&listed.server)?;
         let mut params = GetPromptRequestParams::new(listed.own_name.clone());
         params.arguments = arguments;
         let request = ClientRequest::GetPromptRequest(GetPromptRequest::new(params));
@@ -232,9 +261,9 @@ impl Upstream {
         name: &str,
         begun: &Begun,
     ) -> Option<Result<CompleteResult, ErrorData>> {
-        let listing = self.0.listing();
+        let listing = self.servers.listing();
         let listed = listing.prompts.get(name)?;
-        let server = self.0.server(&listed.server)?;
+        let server = self.servers.server(&listed.server)?;
         let mut prompt = PromptReference::new(listed.own_name.clone());
         prompt.title = listed.shown.title.clone();
         Some(complete(&server, Reference::Prompt(prompt), begun).await)
@@ -252,18 +281,21 @@ impl Upstream {
 
     /// The server that a public URI is of, and its own URI for it.
     fn resource_of<'a>(&self, uri: &'a str) -> Option<(Arc<Server>, &'a str)> {
-        let listing = self.0.listing();
+        let listing = self.servers.listing();
         let (server, own_uri) = listing.resource(uri)?;
-        Some((self.0.server(server)?, own_uri))
+        Some((self.servers.server(server)?, own_uri))
     }
 
     /// How the servers are.
     pub fn report(&self) -> Report {
-        self.0.report()
+        match self.servers.are_own() {
+            true => self.manager.report_of(&self.servers, &[]),
+            false => self.manager.report(),
+        }
     }
 
     /// Stops all servers. Returns when they are gone, and after less than a second in any case.
     pub async fn leave(&self) {
-        let _ = timeout(TO_LEAVE, self.0.leave()).await;
+        let _ = timeout(TO_LEAVE, self.manager.leave()).await;
     }
 }

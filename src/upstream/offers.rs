@@ -1,12 +1,13 @@
 //! What a server offers, as it says itself; and how that is remembered from one run to the next.
 
 use std::{
+    fs,
     path::{Path, PathBuf},
     sync::OnceLock,
     time::SystemTime,
 };
 
-use rmcp::model::{Prompt, Resource, ResourceTemplate, Tool};
+use rmcp::model::{ClientCapabilities, Prompt, Resource, ResourceTemplate, Tool};
 use serde::{Deserialize, Serialize};
 
 use super::lint::{self, Fit, Unfit};
@@ -67,24 +68,63 @@ pub struct Remembered {
 }
 
 impl Remembered {
-    /// What is remembered of the server with this fingerprint.
-    pub fn load(state: &Path, fingerprint: &str) -> Option<Self> {
-        store::read(&file(state, fingerprint))
+    /// What is remembered of the server with this fingerprint, as it was for a client that can be asked this, or for one
+    /// that can't be asked anything.
+    pub fn load(
+        state: &Path,
+        fingerprint: &str,
+        askable: Option<&ClientCapabilities>,
+    ) -> Option<Self> {
+        store::read(&file(state, fingerprint, askable))
+    }
+
+    /// All that is remembered of it, for whichever client, as one.
+    pub fn load_all(state: &Path, fingerprint: &str) -> Option<Self> {
+        let entries = fs::read_dir(folder(state)).into_iter().flatten();
+        let mut files: Vec<_> = entries
+            .filter_map(|entry| {
+                let path = entry.ok()?.path();
+                let rest = path.file_stem()?.to_str()?.strip_prefix(fingerprint)?;
+                (rest.is_empty() || rest.starts_with(FOR)).then_some(path)
+            })
+            .collect();
+        files.sort();
+        let mut all = files.iter().filter_map(|file| store::read::<Self>(file));
+        let mut first = all.next()?;
+        for other in all {
+            let tools = &mut first.offers.tools;
+            for tool in other.offers.tools {
+                if !tools.contains(&tool) {
+                    tools.push(tool);
+                }
+            }
+        }
+        Some(first)
     }
 
     /// Remembers it. Failing to is no reason to stop: the server is listed again the next time.
-    pub fn save(&self, state: &Path, fingerprint: &str) {
-        let file = file(state, fingerprint);
+    pub fn save(&self, state: &Path, fingerprint: &str, askable: Option<&ClientCapabilities>) {
+        let file = file(state, fingerprint, askable);
         if let Err(error) = store::write(&file, self) {
             tracing::warn!(file = %file.display(), %error, "what a server offers can't be remembered");
         }
     }
 }
 
-fn file(state: &Path, fingerprint: &str) -> PathBuf {
-    super::kept::folder(state)
-        .join("listed")
-        .join(format!("{fingerprint}.json"))
+/// What stands in a file's name before what tells for which clients it is, if not for those that can't be asked anything.
+const FOR: char = '-';
+
+fn file(state: &Path, fingerprint: &str, askable: Option<&ClientCapabilities>) -> PathBuf {
+    let askable = askable.and_then(|askable| serde_json::to_vec(askable).ok());
+    let name = match askable {
+        Some(askable) => format!("{fingerprint}{FOR}{}", store::hash(&askable)),
+        None => fingerprint.to_owned(),
+    };
+    folder(state).join(format!("{name}.json"))
+}
+
+fn folder(state: &Path) -> PathBuf {
+    super::kept::folder(state).join("listed")
 }
 
 #[cfg(test)]
@@ -108,8 +148,30 @@ mod tests {
             listed: SystemTime::now(),
             offers,
         };
-        remembered.save(state.path(), "f");
-        assert_eq!(Remembered::load(state.path(), "f"), Some(remembered));
-        assert_eq!(Remembered::load(state.path(), "g"), None);
+        remembered.save(state.path(), "f", None);
+        let load = |askable| Remembered::load(state.path(), "f", askable);
+        assert_eq!(load(None), Some(remembered.clone()));
+        assert_eq!(Remembered::load(state.path(), "g", None), None);
+
+        // For other clients it may be something else.
+        let askable: ClientCapabilities = serde_json::from_value(json!({"roots": {}})).unwrap();
+        assert_eq!(load(Some(&askable)), None);
+        let mut more = remembered.clone();
+        let tool = json!({"name": "more", "inputSchema": {"type": "object"}});
+        more.offers
+            .tools
+            .push(serde_json::from_value(tool).unwrap());
+        more.save(state.path(), "f", Some(&askable));
+        assert_eq!(load(None), Some(remembered));
+        assert_eq!(load(Some(&askable)), Some(more));
+        let all = Remembered::load_all(state.path(), "f").unwrap();
+        let names: Vec<_> = all
+            .offers
+            .tools
+            .iter()
+            .map(|tool| tool.name.as_ref())
+            .collect();
+        assert_eq!(names, ["t", "more"]);
+        assert_eq!(Remembered::load_all(state.path(), "g"), None);
     }
 }

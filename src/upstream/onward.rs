@@ -24,6 +24,7 @@ use super::{
 };
 use crate::tools::{
     Client, Context, Hearer, Listener, Offer, Source, Tool,
+    asked::Asked,
     completion::Begun,
     failure,
     manifest::Shown,
@@ -72,17 +73,68 @@ impl Source for Upstream {
     }
 
     fn heard_by(&self, hearer: Weak<dyn Hearer>) {
-        self.0.heard_by(hearer);
+        self.servers.heard_by(hearer);
     }
 
     fn heed(&self) -> BoxFuture<'_, ()> {
-        self.0.heed().boxed()
+        self.servers.heed().boxed()
+    }
+
+    fn for_asked(&self, asked: Arc<dyn Asked>) -> BoxFuture<'_, Option<Box<dyn Source>>> {
+        async move {
+            let own = Own(self.own(asked).await?);
+            Some(Box::new(own) as Box<dyn Source>)
+        }
+        .boxed()
     }
 
     fn brings<'a>(&'a self, client: Client, tool: &'a str) -> BoxFuture<'a, Result<bool, String>> {
         self.bring(client, tool)
             .map_err(|why| why.to_string())
             .boxed()
+    }
+}
+
+/// A client's own servers as a source. They leave with it.
+struct Own(Upstream);
+
+impl Drop for Own {
+    fn drop(&mut self) {
+        self.0.servers.leave();
+    }
+}
+
+impl Source for Own {
+    fn follow(&self) -> watch::Receiver<Arc<Offer>> {
+        Source::follow(&self.0)
+    }
+
+    fn wanted(&self, client: Client) {
+        self.0.wanted(client);
+    }
+
+    fn may_bring_more(&self) -> bool {
+        self.0.may_bring_more()
+    }
+
+    fn brings<'a>(&'a self, client: Client, tool: &'a str) -> BoxFuture<'a, Result<bool, String>> {
+        self.0.brings(client, tool)
+    }
+
+    fn patience(&self) -> Duration {
+        self.0.patience()
+    }
+
+    fn heard_by(&self, hearer: Weak<dyn Hearer>) {
+        self.0.heard_by(hearer);
+    }
+
+    fn heed(&self) -> BoxFuture<'_, ()> {
+        self.0.heed()
+    }
+
+    fn has_other_roots(&self) -> BoxFuture<'_, ()> {
+        self.0.servers.tell_of_roots().boxed()
     }
 }
 

@@ -32,7 +32,7 @@ use tokio::{
 use tokio_util::sync::CancellationToken;
 
 use super::{
-    connection::{AskError, Connection, TO_NOTE},
+    connection::{AskError, Connection, Hears, TO_NOTE},
     entry::{Entry, Reach},
     environment::{Environment, Inherit, Withheld},
     following::Following,
@@ -47,6 +47,7 @@ use super::{
 };
 use crate::tools::{
     Step,
+    asked::Asked,
     updates::{Followed, Updates},
 };
 
@@ -92,6 +93,17 @@ impl Phase {
         }
     }
 
+    /// How much goes on, to be compared.
+    pub fn activity(self) -> u8 {
+        match self {
+            Self::Disabled | Self::Stopped => 0,
+            Self::Waiting => 1,
+            Self::Failed => 2,
+            Self::Starting => 3,
+            Self::Connected => 4,
+        }
+    }
+
     /// Whether it may run, now or later.
     pub fn may_run(self) -> bool {
         self != Self::Disabled
@@ -123,6 +135,8 @@ pub struct State {
     pub connection: Option<Arc<Connection>>,
     /// What it offers, or offered when it last ran; none if it never did.
     pub offers: Option<Arc<Offers>>,
+    /// Whether it said so to a client like its own. If not, this is what it offers to those that can't be asked anything.
+    pub is_listed: bool,
     /// Tools whose definition is not the accepted one.
     pub changed: Arc<BTreeSet<String>>,
 }
@@ -153,6 +167,8 @@ pub struct Server {
     pub id: String,
     /// See [`Entry::fingerprint`].
     pub fingerprint: String,
+    /// The client that it may ask things of, whose own it then is.
+    asked: Option<Arc<dyn Asked>>,
     /// The end of what it wrote to standard error.
     pub tail: Arc<Tail>,
     /// Who hears what it logs.
@@ -185,10 +201,15 @@ impl Server {
         folders: ServerFolders,
         news: Arc<Notify>,
         hearers: Arc<Hearers>,
+        asked: Option<Arc<dyn Asked>>,
     ) -> (Arc<Self>, mpsc::Receiver<Order>) {
         let fingerprint = entry.fingerprint(&folders.working);
-        let remembered =
-            Remembered::load(&folders.state, &fingerprint).map(|remembered| remembered.offers);
+        let capabilities = asked.as_deref().map(Asked::capabilities);
+        let listed = Remembered::load(&folders.state, &fingerprint, capabilities);
+        let is_listed = listed.is_some();
+        // Better than nothing, until it is asked.
+        let any = || Remembered::load(&folders.state, &fingerprint, None);
+        let remembered = listed.or_else(any).map(|remembered| remembered.offers);
         let changed = remembered
             .as_ref()
             .map(|offers| trust::changed_tools(&folders.state, &fingerprint, &entry.name, offers));
@@ -209,6 +230,7 @@ impl Server {
             restarts: 0,
             connection: None,
             offers: remembered.map(Arc::new),
+            is_listed,
             changed: Arc::new(changed.unwrap_or_default()),
         };
         let id = names::server_id(&entry.name);
@@ -218,6 +240,7 @@ impl Server {
             id,
             tail: Arc::new(Tail::new(&folders.state, &entry.name)),
             fingerprint,
+            asked,
             of_others: Mutex::default(),
             folders,
             state: watch::Sender::new(state),
@@ -274,7 +297,7 @@ impl Server {
     /// Says that it is to be started, if it stands still and nobody knows what it offers. Returns whether that is so.
     pub fn wait_to_start(&self) -> bool {
         let waits = self.state.send_if_modified(|state| {
-            let waits = state.phase == Phase::Stopped && state.offers.is_none();
+            let waits = state.phase == Phase::Stopped && !state.is_listed;
             if waits {
                 state.phase = Phase::Waiting;
                 state.since = SystemTime::now();
@@ -531,6 +554,14 @@ impl Server {
         }
     }
 
+    /// Tells it, if it runs, that its client has other roots now.
+    pub async fn tell_of_roots(&self) {
+        let connection = self.state.borrow().connection.clone();
+        if let Some(connection) = connection {
+            connection.tell_of_roots().await;
+        }
+    }
+
     /// Has a new connection do what was asked of the ones before it.
     async fn resume(&self, connection: &Connection) {
         if let Some(wanted) = self.hearing.wanted() {
@@ -545,10 +576,13 @@ impl Server {
         }
     }
 
-    fn ears(&self) -> Ears {
-        Ears {
-            hearing: self.hearing.clone(),
-            following: self.following.clone(),
+    fn hears(&self) -> Hears {
+        Hears {
+            ears: Ears {
+                hearing: self.hearing.clone(),
+                following: self.following.clone(),
+            },
+            asked: self.asked.clone(),
         }
     }
 

@@ -69,6 +69,7 @@ mod tools;
 mod truth;
 mod update;
 mod upstream;
+mod upstream_asking;
 mod upstream_bad;
 mod upstream_commands;
 mod upstream_http;

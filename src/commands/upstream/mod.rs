@@ -191,7 +191,7 @@ fn configured(folders: &Folders, here: &Path) -> Report {
         .into_iter()
         .map(|entry| {
             let disabled = configured.why_disabled(entry);
-            let remembered = Remembered::load(&folders.shared, &entry.fingerprint(here));
+            let remembered = Remembered::load_all(&folders.shared, &entry.fingerprint(here));
             Row {
                 name: entry.name.clone(),
                 id: names::server_id(&entry.name),

@@ -129,7 +129,7 @@ impl Outbox {
 
     fn stream_for(&self, message: &ServerJsonRpcMessage) -> u64 {
         let JsonRpcMessage::Notification(notification) = message else {
-            return STANDALONE;
+            return self.stream_for_questions();
         };
         let ServerNotification::ProgressNotification(progress) = &notification.notification else {
             return STANDALONE;
@@ -142,6 +142,17 @@ impl Outbox {
                 .is_some_and(|stream| stream.takes(token))
         });
         of_token.max().unwrap_or(STANDALONE)
+    }
+
+    /// Where the client finds what it is asked: in the stream of what belongs to no request or, if it does not read that,
+    /// in one of a request that it waits for.
+    fn stream_for_questions(&self) -> u64 {
+        let is_read = |number: &u64| self.streams.get(number).is_some_and(Stream::is_read);
+        if is_read(&STANDALONE) {
+            return STANDALONE;
+        }
+        let requests = self.requests.values().copied();
+        requests.filter(is_read).max().unwrap_or(STANDALONE)
     }
 
     /// Ends the stream of a request that gets no answer, since the client gave it up.

@@ -12,12 +12,15 @@ use tokio::{
 };
 
 use super::{LAST_WORDS, Order, Phase, Server};
-use crate::upstream::{
-    connection::{AskError, ConnectError, Connection, Open},
-    environment::{Environment, Withheld},
-    listing::Listing,
-    offers::{Offers, Remembered},
-    trust,
+use crate::{
+    tools::asked::Asked,
+    upstream::{
+        connection::{AskError, ConnectError, Connection, Open},
+        environment::{Environment, Withheld},
+        listing::Listing,
+        offers::{Offers, Remembered},
+        trust,
+    },
 };
 
 /// How long after a failure a server is started again; doubled with each failure in a row, up to [`LONGEST_PAUSE`].
@@ -244,7 +247,7 @@ async fn start(server: &Server, environment: &Environment) -> Result<(Open, Offe
             &variable,
             &environment.given,
             &server.tail,
-            &server.ears(),
+            &server.hears(),
         )
         .await?;
         match open.connection.offers(time).await {
@@ -264,8 +267,11 @@ async fn start(server: &Server, environment: &Environment) -> Result<(Open, Offe
 
 /// Takes over what a server says it offers: judged, remembered, and shown.
 async fn take_offers(server: &Arc<Server>, offers: Offers) {
-    if server.state.borrow().offers.as_deref() == Some(&offers) {
-        return;
+    {
+        let state = server.state.borrow();
+        if state.is_listed && state.offers.as_deref() == Some(&offers) {
+            return;
+        }
     }
     let offers = Arc::new(offers);
     let (keeper, judged) = (server.clone(), offers.clone());
@@ -276,7 +282,8 @@ async fn take_offers(server: &Arc<Server>, offers: Offers) {
             listed: SystemTime::now(),
             offers: (*judged).clone(),
         };
-        remembered.save(&keeper.folders.state, &keeper.fingerprint);
+        let capabilities = keeper.asked.as_deref().map(Asked::capabilities);
+        remembered.save(&keeper.folders.state, &keeper.fingerprint, capabilities);
         trust::changed_tools(
             &keeper.folders.state,
             &keeper.fingerprint,
@@ -294,6 +301,7 @@ async fn take_offers(server: &Arc<Server>, offers: Offers) {
     });
     server.change(|state| {
         state.offers = Some(offers);
+        state.is_listed = true;
         state.changed = Arc::new(changed);
     });
     let view = server.view();

@@ -186,9 +186,14 @@ impl Client {
 
     /// Opens a session, and returns the reply to `initialize`.
     pub async fn initialize(&mut self) -> Value {
+        self.initialize_with(json!({})).await
+    }
+
+    /// The same for a client that says that it is capable of this.
+    pub async fn initialize_with(&mut self, capabilities: Value) -> Value {
         let client = json!({"name": "tests", "version": "1"});
-        let params =
-            json!({"protocolVersion": self.revision, "capabilities": {}, "clientInfo": client});
+        let params = json!({"protocolVersion": self.revision, "capabilities": capabilities,
+            "clientInfo": client});
         let mut answer = self.ask("initialize", params).await.1;
         assert_eq!(answer.status, 200);
         let session = answer.headers["mcp-session-id"].to_str().unwrap();
