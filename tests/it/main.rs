@@ -6,6 +6,7 @@ mod agent;
 mod architecture;
 mod assistants;
 mod batches;
+mod both_ways;
 mod bounded;
 mod bounded_answers;
 mod bridges;
