@@ -197,11 +197,13 @@ impl Upstream {
     /// client. Such a server is started, and waited for.
     async fn bring(&self, client: Client, tool: &str) -> Result<bool, NotReached> {
         self.read().await;
-        let Some(server) = self.servers.that_may_have(client, tool) else {
-            return Ok(false);
-        };
-        server.start().await?;
-        Ok(self.servers.renewed().tools.contains_key(tool))
+        if let Some(server) = self.servers.that_may_have(client, tool) {
+            server.start().await?;
+        }
+        // It may have been listed a moment ago, and be on its way to the catalogue.
+        let listing = self.servers.renewed();
+        let listed = listing.tools.get(tool);
+        Ok(listed.is_some_and(|listed| client.may_see(listed.origin.owner())))
     }
 
     /// Calls a tool by its public name; none if no server has it. How it goes is told to whoever waits for it. Dropping the
