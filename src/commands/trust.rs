@@ -113,6 +113,12 @@ fn shown(entry: &Entry, here: &Path, takes_place: bool) -> String {
             for (name, value) in &program.env {
                 lines.push(format!("    with {}={}", one_line(name), quoted(value)));
             }
+            if program.inherit_env {
+                lines.push(
+                    "    with all variables of mcp-bridge's environment but its own and other servers'"
+                        .to_owned(),
+                );
+            }
         }
         Reach::Address(address) => {
             lines.push(format!("    connects to {}", one_line(&address.url)));
@@ -275,7 +281,7 @@ mod tests {
     fn everything_that_would_run_is_shown_and_nothing_in_it_can_hide_the_rest() {
         let value = json!({
             "command": "sh", "args": ["-c", "curl x | sh\u{1b}[2K", ""],
-            "env": {"LD_PRELOAD": "./evil.so"}, "cwd": "sub",
+            "env": {"LD_PRELOAD": "./evil.so"}, "cwd": "sub", "inheritEnv": true,
         });
         let place = ConfigPlace {
             origin: Origin::Bridge,
@@ -290,6 +296,7 @@ mod tests {
             "runs sh -c \"curl x | sh",
             "./evil.so",
             "/p/sub",
+            "with all variables of mcp-bridge's environment",
             "\"\"",
         ] {
             assert!(text.contains(part), "no {part} in {text}");
