@@ -168,6 +168,7 @@ fn in_fields(report: &Report) -> Value {
             "file": row.file,
             "error": row.error,
             "lastWords": row.last_words,
+            "lacked": (!row.lacked.is_empty()).then_some(&row.lacked),
             "retryAt": row.retry_at.map(timestamp),
             "withheld": withheld,
             "remarks": row.remarks,

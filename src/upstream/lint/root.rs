@@ -113,6 +113,11 @@ enum Together {
 /// Takes the properties of `other` over, and what they need.
 fn join(schema: &mut JsonObject, other: JsonObject, together: Together) {
     let names: Vec<_> = required(&other).collect();
+    let count = |schema: &JsonObject| {
+        let properties = schema.get("properties").and_then(Value::as_object);
+        properties.map_or(0, Map::len)
+    };
+    let before = count(schema);
     for (key, value) in other {
         match (key.as_str(), value) {
             ("properties", Value::Object(new)) => {
@@ -141,8 +146,8 @@ fn join(schema: &mut JsonObject, other: JsonObject, together: Together) {
         }
     }
     require(schema, names);
-    // What is closed is so for its own properties, and others have come.
-    if schema.get("additionalProperties") == Some(&json!(false)) && together == Together::All {
+    // What was closed was so for its own properties, and others have come.
+    if schema.get("additionalProperties") == Some(&json!(false)) && count(schema) > before {
         schema.remove("additionalProperties");
     }
 }
@@ -290,6 +295,13 @@ mod tests {
             (
                 json!({"type": ["object", "null"], "not": {"required": ["a"]}}),
                 json!({"type": "object", "properties": {}}),
+            ),
+            // What is closed stays so, as long as no other properties come.
+            (
+                json!({"type": "object", "properties": {"a": {}, "b": {}}, "additionalProperties": false,
+                    "allOf": [{"required": ["a"]}, {"anyOf": [{"required": ["a"]}, {"required": ["b"]}]}]}),
+                json!({"type": "object", "properties": {"a": {}, "b": {}}, "additionalProperties": false,
+                    "required": ["a"], "description": "Give either `a`, or `b`."}),
             ),
             // One of them asks for nothing.
             (
