@@ -1,4 +1,7 @@
 //! Finds the `id` of a JSON object that can't be parsed: because it is broken, or because it is too long to keep.
+//!
+//! A visitor of serde_json's would take 30 lines instead of 170, but sees no `id` behind a fault and takes no pieces; and
+//! clients made with the official TypeScript SDK write it last, after what is broken or too long.
 
 /// The longest id that is picked out, in bytes.
 const MAX_ID: usize = 64 * 1024;

@@ -1,7 +1,9 @@
 //! The sessions of clients that begin with `initialize`: one each, kept while they are used.
 //!
-//! rmcp's own sessions end after a while without requests, lose an answer that no connection was there to take, and
-//! stop at a stream that nobody reads. These live until their client ends them or their room is needed.
+//! rmcp's own sessions (3.11) stop as a whole at a stream with 16 messages that nobody reads, for one task of theirs waits
+//! there; keep what was sent by its count, whatever its size; and an answer that no connection was there to take for a
+//! minute. That is inside of them, where nothing around them mends it. These live until their client ends them or their
+//! room is needed.
 
 use std::{
     collections::HashMap,

@@ -1,4 +1,7 @@
 //! YAML as a tree whose nodes know their lines. Values are those of YAML 1.2's core schema.
+//!
+//! `serde-saphyr` would stand for 180 of these lines and bring a second YAML parser, beside the one that `setup` needs to
+//! change files; and it stops at a document's first fault, where each entry of a manifest is to have its own.
 
 use std::borrow::Cow;
 
