@@ -293,7 +293,7 @@ impl Computers<'_> {
         }
         if let Some(older) = older {
             older.end(Ending::Elsewhere("it has linked anew".to_owned()));
-            older.note_end();
+            computer.note_link_end(&older);
         }
         self.links.insert(id, (computer, link));
     }

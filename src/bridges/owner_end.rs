@@ -7,7 +7,7 @@ use std::{
     time::{Duration, SystemTime},
 };
 
-use futures_util::{SinkExt, StreamExt};
+use futures_util::{FutureExt, SinkExt, StreamExt};
 use thiserror::Error;
 use tokio::{
     sync::{mpsc, watch},
@@ -518,7 +518,7 @@ impl Service {
         let deadline = Instant::now() + Duration::from_millis(about.deadline_ms);
         let attached = about.attached;
         tracing::debug!(computer = %computer.key, request = %id, guest = guest.pid, "passed on");
-        self.under_way.spawn(async move {
+        let mut relaying = Box::pin(async move {
             let relayed = Relayed {
                 id: id.clone(),
                 about: About {
@@ -535,6 +535,11 @@ impl Service {
             computer.relay(&link, relayed, &turn, arrived).await;
             Some(id)
         });
+        // Most are on their way at once: only to wait for the computer's word takes a task, and what that costs comes after.
+        match (&mut relaying).now_or_never() {
+            Some(done) => self.done(done),
+            None => drop(self.under_way.spawn(relaying)),
+        }
     }
 }
 

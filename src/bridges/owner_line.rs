@@ -22,7 +22,7 @@ use super::{
 };
 use crate::{
     computers::{
-        Cancelled, ComputerKey, Job,
+        Cancelled, ComputerKey,
         link::{Outbound, Outlet},
         reach::{Elsewhere, JobElsewhere},
     },
@@ -82,33 +82,12 @@ impl OwnerLine {
         (line, to_send)
     }
 
-    /// Sends a request to a computer, once there is room for it.
+    /// Sends a request that is too long for one message to the computer, once there is room for it, and waits until all
+    /// of it has arrived.
     ///
     /// # Errors
     /// The line is down.
-    pub async fn send(
-        &self,
-        computer: ComputerKey,
-        link: u64,
-        about: &AboutRequest<'_>,
-        frame: &str,
-    ) -> Result<(), LinkEnded> {
-        let envelope = message::envelope(computer, link, Some(about), frame);
-        self.requests.send(envelope).await.map_err(|_| LinkEnded)
-    }
-
-    /// The same for a request that is too long for one message to the computer; waits until all of it has arrived.
-    ///
-    /// # Errors
-    /// The line is down.
-    pub async fn send_long(
-        &self,
-        id: &RequestId,
-        computer: ComputerKey,
-        link: u64,
-        about: &AboutRequest<'_>,
-        frame: &str,
-    ) -> Result<(), LinkEnded> {
+    async fn send_long(&self, id: &RequestId, envelope: String) -> Result<(), LinkEnded> {
         let (arrived, waiting) = oneshot::channel();
         {
             let mut all = self.lock();
@@ -118,7 +97,8 @@ impl OwnerLine {
             all.arrivals.insert(id.clone(), arrived);
         }
         let forget = OnDrop(|| drop(self.lock().arrivals.remove(id)));
-        self.send(computer, link, about, frame).await?;
+        let sent = self.requests.send(envelope).await;
+        sent.map_err(|_| LinkEnded)?;
         let arrived = waiting.await.map_err(|_| LinkEnded);
         drop(forget);
         arrived
@@ -241,24 +221,42 @@ pub struct ToOwner {
     pub link: u64,
 }
 
+impl ToOwner {
+    fn envelope(&self, request: &Outbound<'_>) -> String {
+        let about = AboutRequest {
+            code: request.about.code.into(),
+            exclusive: request.about.exclusive,
+            listed: request.about.listed,
+            of_script: request.about.of_script,
+            deadline_ms: milliseconds(request.deadline.saturating_duration_since(Instant::now())),
+            attached: request.attached,
+        };
+        message::envelope(self.computer, self.link, Some(&about), &request.frame)
+    }
+}
+
 impl Outlet for ToOwner {
     fn request<'a>(&'a self, request: Outbound<'a>) -> BoxFuture<'a, Result<(), LinkEnded>> {
         async move {
-            let about = about(request.job, request.deadline);
-            let Self { computer, link, .. } = *self;
-            self.line.send(computer, link, &about, &request.frame).await
+            let envelope = self.envelope(&request);
+            let sent = self.line.requests.send(envelope).await;
+            sent.map_err(|_| LinkEnded)
         }
         .boxed()
     }
 
+    fn request_now(&self, request: Outbound<'_>) -> bool {
+        let Ok(room) = self.line.requests.try_reserve() else {
+            return false;
+        };
+        room.send(self.envelope(&request));
+        true
+    }
+
     fn long_request<'a>(&'a self, request: Outbound<'a>) -> BoxFuture<'a, Result<(), LinkEnded>> {
         async move {
-            let (job, frame) = (request.job, &request.frame);
-            let about = about(job, request.deadline);
-            let Self { computer, link, .. } = *self;
-            self.line
-                .send_long(&job.id, computer, link, &about, frame)
-                .await
+            let envelope = self.envelope(&request);
+            self.line.send_long(request.id, envelope).await
         }
         .boxed()
     }
@@ -268,17 +266,9 @@ impl Outlet for ToOwner {
         self.line.note(note);
         ready(Ok(())).boxed()
     }
-}
 
-fn about(job: &Job, deadline: Instant) -> AboutRequest<'_> {
-    AboutRequest {
-        code: job.code.as_str().into(),
-        exclusive: job.exclusive,
-        listed: job.listed,
-        of_script: job.of_script,
-        deadline_ms: milliseconds(deadline.saturating_duration_since(Instant::now())),
-        attached: job.is_attached(),
-    }
+    /// The owner serves the link: it makes it end, and sees to doubts.
+    fn call(&self) {}
 }
 
 fn milliseconds(time: Duration) -> u64 {

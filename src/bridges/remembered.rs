@@ -14,7 +14,7 @@ use tokio::time::sleep;
 use super::message::Introduction;
 use crate::{
     base::store,
-    computers::{computer::Presence, registry::Registry},
+    computers::{Presence, registry::Registry},
 };
 
 /// For how long a computer is known that does not come back.

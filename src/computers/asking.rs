@@ -6,22 +6,20 @@
 
 use std::{sync::Arc, time::Duration};
 
-use tokio::{
-    sync::watch,
-    time::{Instant, sleep_until, timeout_at},
-};
+use tokio::time::{Instant, sleep_until, timeout_at};
 use tracing::Instrument;
 
 use super::{
     ask::Ask,
-    computer::{ACCEPT_TIME, AWAY_TIME, Computer, Presence, may_come_back},
+    computer::{ACCEPT_TIME, AWAY_TIME, Computer, may_come_back},
     ends::{Cancelled, Loss},
     job::{Job, Progress, Sent, Stage},
     job_table::lock,
     link::{Link, Outbound},
+    presence::{Presence, Seen},
 };
 use crate::wire::{
-    names::Dialect,
+    names::{Dialect, RequestId},
     outgoing::{self, Request},
     parts,
     text::TextMode,
@@ -81,9 +79,8 @@ impl Computer {
     }
 
     async fn run_until(&self, job: &Arc<Job>, ask: Ask<'_>, deadline: Instant) -> Waited {
-        let mut presence = self.presence.subscribe();
         loop {
-            let link = match self.wait_for_link(&mut presence, job, deadline).await {
+            let link = match self.wait_for_link(job, deadline).await {
                 Ok(link) => link,
                 Err(waited) => return waited,
             };
@@ -122,30 +119,22 @@ impl Computer {
     ///
     /// A job that runs is not waited for any longer than one that is still to be sent: while the computer is away, all
     /// that can be told of it is that it is not known.
-    async fn wait_for_link(
-        &self,
-        presence: &mut watch::Receiver<Presence>,
-        job: &Job,
-        deadline: Instant,
-    ) -> Result<Arc<Link>, Waited> {
+    async fn wait_for_link(&self, job: &Job, deadline: Instant) -> Result<Arc<Link>, Waited> {
         let mut progress = job.follow();
+        let mut seen = Seen::default();
         let until = deadline.min(Instant::now() + AWAY_TIME);
         loop {
-            let why = match &*presence.borrow_and_update() {
-                Presence::Linked(link) if !link.has_ended() => return Ok(link.clone()),
+            let why = match self.see(&mut seen) {
+                Presence::Linked(link) if !link.has_ended() => return Ok(link),
                 Presence::Linked(link) => link.why_ended(),
-                Presence::Left { since, why } => {
-                    if !may_come_back(*since) {
-                        return Err(Waited::Away(why.clone()));
-                    }
-                    why.clone()
-                }
+                Presence::Left { since, why } if may_come_back(since) => why,
+                Presence::Left { why, .. } => return Err(Waited::Away(why)),
             };
             if job.has_ended() {
                 return Err(Waited::Ended);
             }
             tokio::select! {
-                changed = presence.changed() => if changed.is_err() { return Err(Waited::Away(why)) },
+                () = self.comes_or_goes(seen) => {}
                 // A new link may end the job at once: the computer has restarted.
                 _ = progress.changed() => {}
                 () = sleep_until(until) => return Err(Waited::Away(why)),
@@ -163,19 +152,7 @@ impl Computer {
             },
             () = sleep_until(deadline) => return Delivery::Deadline,
         };
-        let mut request = Request::new(&job.id, ask.method, ask.params);
-        if let Dialect::V2(boot) = link.dialect() {
-            let left = deadline
-                .saturating_duration_since(Instant::now())
-                .as_millis();
-            request = request.for_boot(boot, u64::try_from(left).unwrap_or(u64::MAX));
-            if link.terms.knows_detach {
-                request = request.attached();
-            }
-        }
-        if let Some(clock) = &link.terms.clock {
-            request = request.start_before(clock.at(deadline));
-        }
+        let request = Self::request(link, &job.id, ask, deadline);
         let is_new = job.look(|progress| progress.sent) == Sent::Nothing;
         if is_new && ask.gate.is_some_and(|gate| !gate.is_open()) {
             return Delivery::Held;
@@ -206,6 +183,29 @@ impl Computer {
         }
     }
 
+    /// A request as the agent at the other end of the link knows it.
+    pub(super) fn request<'a>(
+        link: &'a Link,
+        id: &'a RequestId,
+        ask: Ask<'a>,
+        deadline: Instant,
+    ) -> Request<'a> {
+        let mut request = Request::new(id, ask.method, ask.params);
+        if let Dialect::V2(boot) = link.dialect() {
+            let left = deadline
+                .saturating_duration_since(Instant::now())
+                .as_millis();
+            request = request.for_boot(boot, u64::try_from(left).unwrap_or(u64::MAX));
+            if link.terms.knows_detach {
+                request = request.attached();
+            }
+        }
+        match &link.terms.clock {
+            Some(clock) => request.start_before(clock.at(deadline)),
+            None => request,
+        }
+    }
+
     /// Hands a request to the link's session, in parts if it is too long for one message.
     async fn deliver(
         &self,
@@ -215,11 +215,7 @@ impl Computer {
         deadline: Instant,
     ) -> Result<(), Delivery> {
         let limit = link.terms.max_message;
-        let outbound = |frame| Outbound {
-            job,
-            frame,
-            deadline,
-        };
+        let outbound = |frame| Outbound::of(job, frame, deadline);
         // Escapes only make it longer, so what is longer than the limit unescaped needs no escaping.
         let mut unescaped = request
             .unescaped(link.dialect().text_mode())

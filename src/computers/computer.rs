@@ -8,8 +8,6 @@ use std::{
     time::{Duration, SystemTime},
 };
 
-use tokio::sync::watch;
-
 use super::{
     ends::Loss,
     facts::Facts,
@@ -18,6 +16,8 @@ use super::{
     job_table::{JobTable, OPEN_JOBS, OPEN_JOBS_OF_OTHERS, lock},
     key::ComputerKey,
     link::{Link, Turn},
+    pings::Pings,
+    presence::{Presence, Seen, Whereabouts},
     room::{self, Room},
 };
 use crate::{
@@ -44,7 +44,7 @@ pub struct Computer {
     /// Which one it is.
     pub key: ComputerKey,
     facts: RwLock<Arc<Facts>>,
-    pub(super) presence: watch::Sender<Presence>,
+    pub(super) presence: Whereabouts,
     /// Who has the number.
     holder: Mutex<Holder>,
     /// What this bridge asked.
@@ -53,6 +53,8 @@ pub struct Computer {
     pub(super) others: Arc<Mutex<JobTable>>,
     /// What only the agent tells of: of bridges that are gone, or not here yet, or made up. It goes with the link.
     pub(super) announced: Mutex<JobTable>,
+    /// The pings under way to it.
+    pub(super) pings: Pings,
     /// The requests that the agent knew when it linked.
     told: Mutex<Told>,
     /// What these may hold.
@@ -80,20 +82,6 @@ struct Told {
     _room: Share,
 }
 
-/// Whether a computer can be asked now.
-#[derive(Debug, Clone)]
-pub enum Presence {
-    /// Over this link.
-    Linked(Arc<Link>),
-    /// It is gone.
-    Left {
-        /// Since when.
-        since: SystemTime,
-        /// Why, as a sentence's end: "its agent closed the link".
-        why: String,
-    },
-}
-
 impl Computer {
     /// A computer that is heard of for the first time.
     pub fn new(facts: Facts, presence: Presence, room: Arc<Room>) -> Self {
@@ -103,11 +91,12 @@ impl Computer {
         Self {
             key: facts.key,
             facts: RwLock::new(Arc::new(facts)),
-            presence: watch::Sender::new(presence),
+            presence: Whereabouts::new(presence),
             holder: Mutex::new(holder),
             jobs: Arc::new(Mutex::new(JobTable::new(OPEN_JOBS))),
             others: Arc::new(Mutex::new(JobTable::new(OPEN_JOBS_OF_OTHERS))),
             announced: Mutex::new(JobTable::new(OPEN_JOBS_OF_OTHERS)),
+            pings: Pings::default(),
             told: Mutex::new(Told {
                 ids: Vec::new(),
                 whole: true,
@@ -169,7 +158,7 @@ impl Computer {
 
     /// Whether a bridge that is here waits for something of it.
     pub fn is_asked(&self) -> bool {
-        lock(&self.jobs).has_open() || lock(&self.others).has_open()
+        lock(&self.jobs).has_open() || lock(&self.others).has_open() || !self.pings.is_empty()
     }
 
     /// What it told of itself when it last linked.
@@ -181,38 +170,43 @@ impl Computer {
             .clone()
     }
 
-    /// Follows whether it is here.
-    pub fn follow(&self) -> watch::Receiver<Presence> {
-        self.presence.subscribe()
-    }
-
     /// Whether it is here.
     pub fn presence(&self) -> Presence {
-        self.presence.borrow().clone()
+        self.presence.look(Presence::clone)
+    }
+
+    /// Whether it is here, which is seen by that.
+    pub fn see(&self, seen: &mut Seen) -> Presence {
+        self.presence.see(seen, Presence::clone)
+    }
+
+    /// Waits until its presence is another one than was seen.
+    pub async fn comes_or_goes(&self, seen: Seen) {
+        self.presence.changed(seen).await;
     }
 
     /// Since when it is gone; none if it is linked.
     pub fn gone_since(&self) -> Option<SystemTime> {
-        match &*self.presence.borrow() {
+        self.presence.look(|presence| match presence {
             Presence::Left { since, .. } => Some(*since),
             Presence::Linked(_) => None,
-        }
+        })
     }
 
     /// The link, if it is linked.
     pub fn link(&self) -> Option<Arc<Link>> {
-        match &*self.presence.borrow() {
+        self.presence.look(|presence| match presence {
             Presence::Linked(link) => Some(link.clone()),
             Presence::Left { .. } => None,
-        }
+        })
     }
 
     /// Whether it is worth asking: it is linked, or left so lately that it may be back in a moment.
     pub fn may_answer(&self) -> bool {
-        match &*self.presence.borrow() {
+        self.presence.look(|presence| match presence {
             Presence::Linked(_) => true,
             Presence::Left { since, .. } => may_come_back(*since),
-        }
+        })
     }
 
     /// Notes a new link, and returns the older one that it replaces. `known` are the jobs that the agent still has.
@@ -241,7 +235,7 @@ impl Computer {
         }
         self.told_of(known);
         self.take_over(facts);
-        match self.presence.send_replace(Presence::Linked(link)) {
+        match self.presence.change(|_| Some(Presence::Linked(link)))? {
             Presence::Linked(older) => Some(older),
             Presence::Left { .. } => None,
         }
@@ -290,22 +284,20 @@ impl Computer {
     /// Notes that it is gone, though it was never linked to this bridge itself.
     pub fn gone(&self, facts: Facts, since: SystemTime, why: String) {
         self.take_over(facts);
-        self.presence.send_replace(Presence::Left { since, why });
+        self.presence
+            .change(|_| Some(Presence::Left { since, why }));
     }
 
     /// Notes that `link` ended, unless a newer one has taken its place; tells whether it had not.
     pub fn left(&self, link: &Arc<Link>, why: &str) -> bool {
-        let left = self.presence.send_if_modified(|presence| {
-            let current =
-                matches!(presence, Presence::Linked(current) if Arc::ptr_eq(current, link));
-            if current {
-                *presence = Presence::Left {
-                    since: SystemTime::now(),
-                    why: why.to_owned(),
-                };
-            }
-            current
+        let left = self.presence.change(|presence| match presence {
+            Presence::Linked(current) if Arc::ptr_eq(current, link) => Some(Presence::Left {
+                since: SystemTime::now(),
+                why: why.to_owned(),
+            }),
+            _ => None,
         });
+        let left = left.is_some();
         if left {
             // An agent that comes back tells of them anew.
             lock(&self.announced).clear();
@@ -362,14 +354,19 @@ impl Computer {
         open
     }
 
-    /// The computer has taken this request, and may know that its job goes on by itself; the job, if there is one.
-    pub fn accepted(&self, id: &RequestId, detached: bool) -> Option<Arc<Job>> {
-        self.job(id).inspect(|job| {
+    /// The computer has taken this request, and may know that its job goes on by itself; tells whether it is known.
+    pub fn accepted(&self, id: &RequestId, detached: bool) -> bool {
+        if self.pings.accepted(id) {
+            return true;
+        }
+        let job = self.job(id);
+        if let Some(job) = &job {
             job.accept();
             if detached {
                 job.note_detached();
             }
-        })
+        }
+        job.is_some()
     }
 
     /// A job has printed; the job, if there is one.
@@ -381,13 +378,24 @@ impl Computer {
         })
     }
 
-    /// A job has ended; the job, if there is one.
-    pub fn answered(&self, response: Response) -> Option<Arc<Job>> {
-        let job = self.job(&response.id)?;
+    /// A request has ended; tells whether it is known.
+    pub fn answered(&self, response: Response) -> bool {
+        if self.pings.answered(&response) {
+            return true;
+        }
+        let Some(job) = self.job(&response.id) else {
+            return false;
+        };
         if job.answer(response.answer, response.output_bytes) {
             self.note_end(&job);
         }
-        Some(job)
+        true
+    }
+
+    /// Notes that a link of it has ended, which its presence has to show before.
+    pub fn note_link_end(&self, link: &Arc<Link>) {
+        link.note_end();
+        self.pings.link_ended(link);
     }
 
     /// Notes that nobody sends a request any more, or waits for its end. It is forgotten if it is worth no place in

@@ -32,12 +32,18 @@ impl Departure {
         self.begun.cancelled()
     }
 
-    /// Lets all lines say farewell, within a time that begins at the first call. Who takes nothing until then goes
-    /// without.
-    pub async fn leave(&self) {
-        self.begun.cancel();
-        self.lines.close();
+    /// Whether the bridge leaves.
+    pub fn has_begun(&self) -> bool {
+        self.until.get().is_some()
+    }
+
+    /// Lets all lines say farewell, within a time that begins at the first time. Who takes nothing until then goes
+    /// without. `call` has those look whether it has begun that don't wait for it.
+    pub(super) async fn leave(&self, call: impl FnOnce()) {
         let until = *self.until.get_or_init(|| Instant::now() + FAREWELL);
+        self.begun.cancel();
+        call();
+        self.lines.close();
         if timeout_at(until, self.lines.wait()).await.is_err() {
             tracing::warn!(lines = self.lines.len(), "left without a farewell");
         }

@@ -1,7 +1,10 @@
 //! A link in doubt: another computer of its number has come, so whoever serves it asks for a sign of life.
 
 use std::{
-    sync::{Mutex, MutexGuard, PoisonError},
+    sync::{
+        Mutex, MutexGuard, PoisonError,
+        atomic::{AtomicBool, Ordering},
+    },
     time::Duration,
 };
 
@@ -17,18 +20,20 @@ const MOMENT: Duration = Duration::from_millis(500);
 /// Where one who doubts that a link still stands, and the one who serves it, meet.
 #[derive(Debug, Default)]
 pub struct Doubt {
-    asked: Notify,
+    /// Whether a sign is to be asked for.
+    raised: AtomicBool,
     sign: Notify,
     /// When the link ends if there is no sign, while one is waited for.
     until: Mutex<Option<Instant>>,
 }
 
 impl Doubt {
-    /// Has a sign of life asked for, and waits a moment for it. Returns within what time it will be known that the link
-    /// is dead; none if it lives, or nothing but its connection can tell.
-    pub async fn raise(&self) -> Option<Duration> {
+    /// Has a sign of life asked for, by a `call` to whoever serves the link, and waits a moment for it. Returns within
+    /// what time it will be known that the link is dead; none if it lives, or nothing but its connection can tell.
+    pub(super) async fn raise(&self, call: impl FnOnce()) -> Option<Duration> {
         let sign = self.sign.notified();
-        self.asked.notify_one();
+        self.raised.store(true, Ordering::Release);
+        call();
         if timeout(MOMENT, sign).await.is_ok() {
             return None;
         }
@@ -36,9 +41,9 @@ impl Doubt {
         until.map(|until| until.saturating_duration_since(Instant::now()))
     }
 
-    /// Waits until somebody doubts.
-    pub async fn raised(&self) {
-        self.asked.notified().await;
+    /// Whether somebody doubts since this was asked last.
+    pub fn is_raised(&self) -> bool {
+        self.raised.load(Ordering::Relaxed) && self.raised.swap(false, Ordering::Acquire)
     }
 
     /// Notes when the link ends if there is no sign.

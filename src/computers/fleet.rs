@@ -33,7 +33,7 @@ const KNOWN_WITHIN: Duration = Duration::from_secs(5);
 /// The computers, as tools see them.
 #[derive(Debug)]
 pub struct Fleet {
-    registry: Arc<Registry>,
+    pub(super) registry: Arc<Registry>,
     reach: watch::Receiver<Reach>,
     wanted: Arc<Notify>,
 }
@@ -137,7 +137,7 @@ impl Fleet {
 
     /// Tells the computers what to stop, now that this bridge leaves, and closes its lines. Ends within 170 ms.
     pub async fn leave(&self) {
-        self.registry.departure.leave().await;
+        self.registry.depart().await;
     }
 
     /// The link port, and who holds it.

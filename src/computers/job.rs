@@ -70,7 +70,7 @@ impl<'a> About<'a> {
     }
 
     /// A request that is over in a moment, such as a ping.
-    pub fn unlisted() -> Self {
+    pub const fn unlisted() -> Self {
         Self {
             code: "",
             exclusive: false,
@@ -216,6 +216,16 @@ impl Job {
         let mut job = Self::at(id, about, None, started, true);
         job.progress = watch::Sender::new(progress);
         Arc::new(job)
+    }
+
+    /// What it is about, with the beginning of its code.
+    pub fn about(&self) -> About<'_> {
+        About {
+            code: &self.code,
+            exclusive: self.exclusive,
+            listed: self.listed,
+            of_script: self.of_script,
+        }
     }
 
     /// Looks at the job now.

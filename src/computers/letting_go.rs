@@ -2,15 +2,13 @@
 
 use std::{sync::Arc, time::Duration};
 
-use tokio::{
-    sync::watch,
-    time::{Instant, sleep, timeout, timeout_at},
-};
+use tokio::time::{Instant, sleep, timeout, timeout_at};
 
 use super::{
-    computer::{ACCEPT_TIME, Computer, Presence},
+    computer::{ACCEPT_TIME, Computer},
     ends::Cancelled,
     job::{Job, Progress},
+    presence::Seen,
 };
 use crate::wire::outgoing;
 
@@ -26,8 +24,7 @@ impl Computer {
     /// again and again until it says that it knows.
     pub async fn detach(self: &Arc<Self>, job: &Arc<Job>) {
         job.detach();
-        let mut presence = self.presence.subscribe();
-        presence.mark_unchanged();
+        let mut seen = self.seen();
         // Who takes nothing now is told later.
         let _ = timeout(TOLD_WITHIN, self.tell_detached(job)).await;
         let (computer, job) = (self.clone(), job.clone());
@@ -38,7 +35,7 @@ impl Computer {
                 let again = async {
                     match computer.link() {
                         Some(_) => sleep(ACCEPT_TIME).await,
-                        None => drop(presence.changed().await),
+                        None => computer.comes_or_goes(seen).await,
                     }
                 };
                 let known = async {
@@ -47,7 +44,7 @@ impl Computer {
                 };
                 tokio::select! {
                     () = known => return,
-                    () = again => {}
+                    () = again => seen = computer.seen(),
                 }
                 computer.tell_detached(&job).await;
             }
@@ -92,32 +89,32 @@ impl Computer {
     /// Stops a job for which nobody waits any more, over this link or the next ones.
     pub async fn abandon(&self, job: &Job) -> Cancelled {
         let give_up = Instant::now() + STOP_WITHIN;
-        let mut presence = self.presence.subscribe();
         loop {
-            presence.mark_unchanged();
+            let seen = self.seen();
             let how = self.cancel(job, 2 * ACCEPT_TIME).await;
             if how == Cancelled::Ended || Instant::now() >= give_up || self.speaks_version_1() {
                 return how;
             }
-            if how == Cancelled::Unreachable && !self.may_be_told(job, &mut presence, give_up).await
-            {
+            if how == Cancelled::Unreachable && !self.may_be_told(job, seen, give_up).await {
                 return how;
             }
         }
     }
 
     /// Waits for another link, until then. Whether there is one and the job has not ended meanwhile.
-    async fn may_be_told(
-        &self,
-        job: &Job,
-        presence: &mut watch::Receiver<Presence>,
-        until: Instant,
-    ) -> bool {
+    async fn may_be_told(&self, job: &Job, seen: Seen, until: Instant) -> bool {
         let mut progress = job.follow();
         tokio::select! {
-            changed = timeout_at(until, presence.changed()) => matches!(changed, Ok(Ok(()))),
+            changed = timeout_at(until, self.comes_or_goes(seen)) => changed.is_ok(),
             _ = progress.wait_for(Progress::has_ended) => true,
         }
+    }
+
+    /// Its presence of now counts as seen.
+    fn seen(&self) -> Seen {
+        let mut seen = Seen::default();
+        self.see(&mut seen);
+        seen
     }
 
     /// Whether its agent can't be told to stop anything.

@@ -2,21 +2,24 @@
 
 use std::{
     fmt::Debug,
-    future::Future,
     sync::{Arc, OnceLock},
+    time::Duration,
 };
 
 use futures_util::future::BoxFuture;
 use tokio::{
-    sync::{Mutex, Semaphore, SemaphorePermit},
+    sync::{Mutex, Notify, Semaphore, SemaphorePermit},
     time::Instant,
 };
-use tokio_util::sync::CancellationToken;
 
-use super::{agent_clock::AgentClock, doubt::Doubt, job::Job};
+use super::{
+    agent_clock::AgentClock,
+    doubt::Doubt,
+    job::{About, Job},
+};
 use crate::wire::{
     ending::{Ending, LinkEnded},
-    names::Dialect,
+    names::{Dialect, RequestId},
 };
 
 /// How many requests may be on their way to one computer. The game queues 256 events and drops what comes after, so
@@ -32,6 +35,9 @@ pub trait Outlet: Debug + Send + Sync {
     /// The link has ended.
     fn request<'a>(&'a self, request: Outbound<'a>) -> BoxFuture<'a, Result<(), LinkEnded>>;
 
+    /// The same without waiting; tells whether there was room for it.
+    fn request_now(&self, request: Outbound<'_>) -> bool;
+
     /// Sends a request that is too long for one message, or not ASCII, and waits until all of it has arrived.
     ///
     /// # Errors
@@ -43,13 +49,20 @@ pub trait Outlet: Debug + Send + Sync {
     /// # Errors
     /// The link has ended.
     fn note(&self, frame: String) -> BoxFuture<'_, Result<(), LinkEnded>>;
+
+    /// Has whoever serves the link look at it: it is to end, or is in doubt.
+    fn call(&self);
 }
 
 /// A request on its way out.
 #[derive(Debug)]
 pub struct Outbound<'a> {
-    /// What it becomes on the computer.
-    pub job: &'a Job,
+    /// Its id.
+    pub id: &'a RequestId,
+    /// What it is about.
+    pub about: About<'a>,
+    /// Whether a call waits for it.
+    pub attached: bool,
     /// The request as JSON.
     pub frame: String,
     /// Until when it is worth sending.
@@ -80,12 +93,11 @@ pub struct Link {
     /// Whether it still stands, once somebody else comes by its computer's number.
     pub doubt: Doubt,
     outlet: Box<dyn Outlet>,
-    /// A permit for each request that the computer has not yet taken from its event queue.
+    /// A permit for each request that the computer has not yet taken from its event queue. Closed when the link has
+    /// ended.
     window: Semaphore,
-    /// Cancelled to make whatever serves the link end it.
-    end: CancellationToken,
-    /// Cancelled when that has ended it.
-    ended: CancellationToken,
+    /// Told of that.
+    ended: Notify,
     /// Why it was made to end, or ended.
     ending: OnceLock<Ending>,
 }
@@ -95,6 +107,19 @@ pub struct Link {
 #[derive(Debug, Default)]
 pub struct Turn(Mutex<()>);
 
+impl<'a> Outbound<'a> {
+    /// That of a job.
+    pub fn of(job: &'a Job, frame: String, deadline: Instant) -> Self {
+        Self {
+            id: &job.id,
+            about: job.about(),
+            attached: job.is_attached(),
+            frame,
+            deadline,
+        }
+    }
+}
+
 impl Link {
     /// A link on these terms, whose frames go there.
     pub fn new(terms: Terms, outlet: Box<dyn Outlet>) -> Arc<Self> {
@@ -103,8 +128,7 @@ impl Link {
             doubt: Doubt::default(),
             outlet,
             window: Semaphore::new(WINDOW),
-            end: CancellationToken::new(),
-            ended: CancellationToken::new(),
+            ended: Notify::new(),
             ending: OnceLock::new(),
         })
     }
@@ -118,6 +142,27 @@ impl Link {
     pub async fn place(&self, turn: &Turn) -> Option<SemaphorePermit<'_>> {
         let _turn = turn.0.lock().await;
         self.window.acquire().await.ok()
+    }
+
+    /// The same if there is one now: until [`Link::free_place`] it is taken.
+    pub(super) fn place_now(&self, turn: &Turn) -> bool {
+        let Ok(_turn) = turn.0.try_lock() else {
+            return false;
+        };
+        self.window
+            .try_acquire()
+            .map(SemaphorePermit::forget)
+            .is_ok()
+    }
+
+    /// Gives back a place that was taken by [`Link::place_now`].
+    pub(super) fn free_place(&self) {
+        self.window.add_permits(1);
+    }
+
+    /// As [`Outlet::request_now`].
+    pub fn request_now(&self, request: Outbound<'_>) -> bool {
+        self.outlet.request_now(request)
     }
 
     /// As [`Outlet::request`].
@@ -145,13 +190,17 @@ impl Link {
     }
 
     /// Waits until the link has ended.
-    pub fn ended(&self) -> impl Future<Output = ()> + '_ {
-        self.ended.cancelled()
+    pub async fn ended(&self) {
+        // It is told of all ends from here on.
+        let told = self.ended.notified();
+        if !self.has_ended() {
+            told.await;
+        }
     }
 
     /// Whether the link has ended.
     pub fn has_ended(&self) -> bool {
-        self.ended.is_cancelled()
+        self.window.is_closed()
     }
 
     /// Why it did.
@@ -163,22 +212,30 @@ impl Link {
 
     /// Notes that the link has ended: whoever waits for it, or for a place at its computer, learns so. Why, and that
     /// the computer is gone, has to be noted before.
-    pub fn note_end(&self) {
+    pub(super) fn note_end(&self) {
         self.window.close();
-        self.ended.cancel();
+        self.ended.notify_waiters();
     }
 
-    /// Waits until the link is made to end, and tells why.
-    pub async fn told_to_end(&self) -> Ending {
-        self.end.cancelled().await;
-        let ending = self.ending.get().cloned();
-        ending.unwrap_or(Ending::ClosedByAgent(None))
+    /// Why the link is to end, if it was made to.
+    pub fn told_to_end(&self) -> Option<&Ending> {
+        self.ending.get()
     }
 
     /// Makes whatever serves the link end it for this reason; the first reason counts.
     pub fn end(&self, ending: Ending) {
         let _ = self.ending.set(ending);
-        self.end.cancel();
+        self.call();
+    }
+
+    /// Has whoever serves the link look at it.
+    pub fn call(&self) {
+        self.outlet.call();
+    }
+
+    /// As [`Doubt::raise`].
+    pub async fn raise_doubt(&self) -> Option<Duration> {
+        self.doubt.raise(|| self.call()).await
     }
 }
 
@@ -197,6 +254,10 @@ pub(crate) mod tests {
             async { Err(LinkEnded) }.boxed()
         }
 
+        fn request_now(&self, _: Outbound<'_>) -> bool {
+            false
+        }
+
         fn long_request<'a>(&'a self, _: Outbound<'a>) -> BoxFuture<'a, Result<(), LinkEnded>> {
             async { Err(LinkEnded) }.boxed()
         }
@@ -204,5 +265,7 @@ pub(crate) mod tests {
         fn note(&self, _: String) -> BoxFuture<'_, Result<(), LinkEnded>> {
             async { Err(LinkEnded) }.boxed()
         }
+
+        fn call(&self) {}
     }
 }

@@ -22,21 +22,26 @@ pub mod key;
 mod letting_go;
 pub mod link;
 mod output;
+mod pings;
+mod presence;
 pub mod reach;
 pub mod registry;
 mod relaying;
 mod request_ids;
+mod roll_call;
 mod room;
 
 pub use self::{
     ask::{Ask, Gate},
     asking::Waited,
-    computer::{Computer, Presence, TooManyJobs},
+    computer::{Computer, TooManyJobs},
     ends::{Cancelled, End, Loss},
     facts::Facts,
     fleet::{Fleet, LinkPort, NoSuchName},
     job::{About, Job, Progress, Sent, Stage},
     key::ComputerKey,
+    pings::Pong,
+    presence::{Presence, Seen},
     reach::{Blocked, Outdated, Owner, Unreachable},
     relaying::Relayed,
 };

@@ -14,13 +14,14 @@ use tokio::time::Instant;
 
 use super::{
     agent_clock::{AgentClock, Reading},
-    computer::{Computer, Presence},
+    computer::Computer,
     departure::Departure,
     facts::Facts,
     follower::Follower,
     job::Job,
     key::ComputerKey,
     link::{Link, Outlet, Terms},
+    presence::Presence,
     request_ids::RequestIds,
     room::Room,
 };
@@ -239,7 +240,18 @@ impl Registry {
         // Whoever waits learns of the end last, and then asks why: so the reason is set first.
         link.end(ending);
         self.leave(computer, link, &why);
-        link.note_end();
+        computer.note_link_end(link);
+    }
+
+    /// Lets all lines say farewell as this bridge leaves, in a bounded time.
+    pub async fn depart(&self) {
+        // A link that is made from now on sees by itself that it is to end.
+        let call = || {
+            for link in self.all().iter().filter_map(|computer| computer.link()) {
+                link.call();
+            }
+        };
+        self.departure.leave(call).await;
     }
 
     /// Looks at all computers while nothing changes; followers are told of what changes only after that.

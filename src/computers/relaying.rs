@@ -65,11 +65,7 @@ impl Computer {
         if attached {
             job.attach(Some(deadline));
         }
-        let outbound = |frame| Outbound {
-            job: &job,
-            frame,
-            deadline,
-        };
+        let outbound = |frame| Outbound::of(&job, frame, deadline);
         let sent = async {
             let place = link.place(turn).await?;
             // A message of the game is pure ASCII. What is not, or is too long, goes out in parts.

@@ -1,17 +1,26 @@
 //! One computer's link: its hello, then frames out and frames in, until either side ends it.
 
-use std::{collections::VecDeque, future::pending, net::SocketAddr, sync::Arc, time::Duration};
+use std::{
+    collections::VecDeque,
+    future::{pending, poll_fn},
+    net::SocketAddr,
+    pin::{Pin, pin},
+    sync::Arc,
+    task::Poll,
+    time::Duration,
+};
 
 use axum::extract::ws::{CloseFrame, Message, Utf8Bytes, WebSocket};
+use futures_util::SinkExt;
 use tokio::{
     sync::oneshot,
-    time::{Instant, sleep_until, timeout},
+    time::{Instant, Sleep, sleep_until, timeout},
 };
 use tracing::Instrument;
 
 use super::{
     allowance::Allowance,
-    outlet::{Frames, Outgoing, ToSession},
+    outlet::{Frames, InParts, Outgoing, ToSession},
     unclaimed::Unclaimed,
 };
 use crate::{
@@ -192,16 +201,9 @@ pub async fn run(
         unasked,
         patience,
     );
-    let welcome = match session.computer.is_told_whole() {
-        true => {
-            let hello_ok = outgoing::hello_ok(PING_SECONDS, patience.dead);
-            session.write(hello_ok).await
-        }
-        false => Err(Ending::Crowded),
-    };
-    let ending = match welcome {
-        Ok(()) => session.serve(frames).instrument(span).await,
-        Err(ending) => ending,
+    let ending = match session.computer.is_told_whole() {
+        true => session.serve(frames).instrument(span).await,
+        false => Ending::Crowded,
     };
     let socket = session.socket;
     leaving.ending = ending.clone();
@@ -279,7 +281,7 @@ async fn enter(
         Err(taken) => taken,
     };
     let decided_in = tokio::select! {
-        decided_in = taken.link.doubt.raise() => decided_in,
+        decided_in = taken.link.raise_doubt() => decided_in,
         () = taken.link.ended() => None,
         () = registry.departure.begun() => None,
     };
@@ -373,6 +375,16 @@ fn failed(error: &axum::Error) -> Ending {
     }
 }
 
+/// What a session goes on with.
+enum Next {
+    /// What came; none for a control frame.
+    Message(Result<Option<Utf8Bytes>, Ending>),
+    /// Somebody in this process has called it.
+    Call,
+    /// Something may be due.
+    Due,
+}
+
 /// A linked computer's session.
 struct Session {
     socket: Box<WebSocket>,
@@ -383,6 +395,8 @@ struct Session {
     facts: Arc<Facts>,
     shared: Arc<Shared>,
     unasked: Allowance,
+    /// What is to be sent next.
+    to_say: VecDeque<String>,
     /// Frames that go out in parts, one after the other, with whom to tell of their arrival.
     parts_out: VecDeque<(parts::Outgoing, oneshot::Sender<()>)>,
     parts_in: parts::Incoming,
@@ -426,6 +440,7 @@ impl Session {
             facts,
             shared,
             unasked,
+            to_say: VecDeque::from([outgoing::hello_ok(PING_SECONDS, patience.dead)]),
             parts_out: VecDeque::new(),
             parts_in: parts::Incoming::default(),
             unclaimed: Unclaimed::new(now, unclaimed),
@@ -438,58 +453,120 @@ impl Session {
         }
     }
 
-    async fn serve(&mut self, mut frames: Frames) -> Ending {
-        let link = self.link.clone();
-        let shared = self.shared.clone();
-        // WebSocket pings prove nothing, since the game's Java answers them, and version 1 has no others.
-        let watched = link.dialect().is_v2();
+    async fn serve(&mut self, frames: Frames) -> Ending {
+        // Most frames put off what is due next. So the timer is left as it is until that is sooner, or it has run out:
+        // to set it costs more than to look at a frame.
+        let mut timer = pin!(sleep_until(self.due()));
+        let mut socket_first = false;
         loop {
+            if let Err(ending) = self.say_all().await {
+                return ending;
+            }
             if self.intake.is_in_the_way() && !self.computer.is_asked() {
                 return Ending::InTheWay;
             }
             let due = self.due();
-            let step = tokio::select! {
-                message = next_text(&mut self.socket, &self.intake) => match message {
-                    Ok(Some(text)) => self.receive(&text).await,
-                    Ok(None) => self.unasked.take(),
-                    Err(ending) => Err(ending),
-                },
-                // The link holds the sender, so this never ends by itself.
-                Some(frame) = frames.recv() => self.send(*frame).await,
-                () = sleep_until(due) => match watched {
-                    true => self.tick().await,
-                    false => self.look_at_unfinished(),
-                },
-                () = link.doubt.raised() => self.ask_for_a_sign().await,
-                ending = link.told_to_end() => return ending,
-                () = shared.registry.departure.begun() => {
-                    let told = self.farewell(frames).await;
-                    return told.err().unwrap_or(Ending::Leaving);
+            if due < timer.deadline() {
+                timer.as_mut().reset(due);
+            }
+            // In turn, so that neither those who send much nor those who are sent much keep the other waiting.
+            socket_first = !socket_first;
+            let next = self.next(&frames, timer.as_mut(), socket_first).await;
+            let step = match next {
+                Next::Message(Ok(Some(text))) => self.receive(&text),
+                Next::Message(Ok(None)) => self.unasked.take(),
+                Next::Message(Err(ending)) => return ending,
+                Next::Call if self.shared.registry.departure.has_begun() => {
+                    self.prepare_farewell(&frames);
+                    let said = self.say_all().await;
+                    return said.err().unwrap_or(Ending::Leaving);
+                }
+                Next::Call => self.answer_call(&frames),
+                Next::Due => {
+                    let step = self.tick_if_due();
+                    timer.as_mut().reset(self.due());
+                    step
                 }
             };
             if let Err(ending) = step {
+                // What was to be said before that is said, as far as it can be.
+                let _ = self.say_all().await;
                 return ending;
             }
         }
     }
 
+    /// Waits for what comes next.
+    async fn next(
+        &mut self,
+        frames: &Frames,
+        mut timer: Pin<&mut Sleep>,
+        socket_first: bool,
+    ) -> Next {
+        let mut message = pin!(next_text(&mut self.socket, &self.intake));
+        poll_fn(|context| {
+            if socket_first && let Poll::Ready(message) = message.as_mut().poll(context) {
+                return Poll::Ready(Next::Message(message));
+            }
+            if frames.poll_called(context).is_ready() {
+                return Poll::Ready(Next::Call);
+            }
+            if !socket_first && let Poll::Ready(message) = message.as_mut().poll(context) {
+                return Poll::Ready(Next::Message(message));
+            }
+            timer.as_mut().poll(context).map(|()| Next::Due)
+        })
+        .await
+    }
+
+    /// Does what somebody in this process has called it for.
+    fn answer_call(&mut self, frames: &Frames) -> Result<(), Ending> {
+        if let Some(ending) = self.link.told_to_end() {
+            return Err(ending.clone());
+        }
+        if self.link.doubt.is_raised() {
+            self.ask_for_a_sign();
+        }
+        match frames.take() {
+            Some(Outgoing::Message(message)) => self.to_say.push_back(message),
+            Some(Outgoing::Parts(parts)) => {
+                let InParts { of, frame, arrived } = *parts;
+                let frame = parts::Outgoing::new(of, frame);
+                self.parts_out.push_back((frame, arrived));
+            }
+            None => {}
+        }
+        Ok(())
+    }
+
+    fn tick_if_due(&mut self) -> Result<(), Ending> {
+        if Instant::now() < self.due() {
+            return Ok(());
+        }
+        // WebSocket pings prove nothing, since the game's Java answers them, and version 1 has no others.
+        match self.link.dialect().is_v2() {
+            true => self.tick(),
+            false => self.look_at_unfinished(),
+        }
+    }
+
     /// Tells the agent what to stop, now that nobody will wait for it any more.
-    async fn farewell(&mut self, mut frames: Frames) -> Result<(), Ending> {
+    fn prepare_farewell(&mut self, frames: &Frames) {
         // What would be asked from now on is not.
         frames.close();
+        self.parts_out.clear();
         if !self.link.dialect().is_v2() {
-            return Ok(());
+            return;
         }
         // Before the requests that wait here: those then don't even begin.
         for job in self.computer.attached_jobs() {
-            self.write(outgoing::cancel(&job.id)).await?;
+            self.to_say.push_back(outgoing::cancel(&job.id));
         }
-        while let Ok(frame) = frames.try_recv() {
-            if let Outgoing::Message(message) = *frame {
-                self.write(message).await?;
+        while let Some(frame) = frames.take() {
+            if let Outgoing::Message(message) = frame {
+                self.to_say.push_back(message);
             }
         }
-        Ok(())
     }
 
     /// Ends the link if a message began so long ago that it never gets whole.
@@ -505,17 +582,17 @@ impl Session {
     }
 
     /// Asks for a sign of life, since another computer of this number has come.
-    async fn ask_for_a_sign(&mut self) -> Result<(), Ending> {
+    fn ask_for_a_sign(&mut self) {
         // An agent of version 1 has no word for it: it is there while its connection stands.
         if !self.link.dialect().is_v2() {
-            return Ok(());
+            return;
         }
         let now = Instant::now();
         if let Some(asked) = self.asked.filter(|asked| now < *asked + ASK_EVERY) {
             if self.heard >= asked {
                 self.link.doubt.settle();
             }
-            return Ok(());
+            return;
         }
         self.asked = Some(now);
         if self.doubted_until.is_none() {
@@ -523,7 +600,7 @@ impl Session {
             self.doubted_until = Some(until);
             self.link.doubt.lasts_until(until);
         }
-        self.ping(now).await
+        self.ping(now);
     }
 
     fn gave_a_sign(&mut self) {
@@ -547,7 +624,7 @@ impl Session {
             .fold(soonest, Instant::min)
     }
 
-    async fn tick(&mut self) -> Result<(), Ending> {
+    fn tick(&mut self) -> Result<(), Ending> {
         let now = Instant::now();
         let Patience { dead, doubted } = self.patience;
         if self.doubted_until.is_some_and(|until| now >= until) {
@@ -557,29 +634,27 @@ impl Session {
             return Err(Ending::Silent(dead));
         }
         if now >= self.ping_at {
-            self.ping(now).await?;
+            self.ping(now);
         }
         if self.unclaimed.due().is_some_and(|due| now >= due) {
-            self.release_unclaimed().await?;
+            self.release_unclaimed();
         }
-        self.write_parts().await
+        Ok(())
     }
 
-    async fn ping(&mut self, now: Instant) -> Result<(), Ending> {
+    fn ping(&mut self, now: Instant) {
         self.pings += 1;
         self.ping_at = now + Duration::from_secs(PING_SECONDS);
-        self.write(outgoing::ping(self.pings)).await
+        self.to_say.push_back(outgoing::ping(self.pings));
     }
 
-    async fn receive(&mut self, text: &str) -> Result<(), Ending> {
+    fn receive(&mut self, text: &str) -> Result<(), Ending> {
         self.heard = Instant::now();
         self.facts.seen_now();
         self.gave_a_sign();
         match frame::read(text, self.link.dialect().text_mode()) {
-            Ok(AgentFrame::Part(part)) if self.link.dialect().is_v2() => {
-                self.receive_part(&part).await
-            }
-            Ok(frame) => self.take(frame, text).await,
+            Ok(AgentFrame::Part(part)) if self.link.dialect().is_v2() => self.receive_part(&part),
+            Ok(frame) => self.take(frame, text),
             Err(error) => {
                 tracing::warn!(computer = %self.computer.key, %error, "passed over a frame");
                 self.unasked.take()
@@ -588,18 +663,18 @@ impl Session {
     }
 
     /// Acts on a whole frame; `text` is what it was read from.
-    async fn take(&mut self, frame: AgentFrame, text: &str) -> Result<(), Ending> {
+    fn take(&mut self, frame: AgentFrame, text: &str) -> Result<(), Ending> {
         let new_protocol = self.link.dialect().is_v2();
         match frame {
-            AgentFrame::Response(response) => return self.take_response(response, text).await,
+            AgentFrame::Response(response) => return self.take_response(response, text),
             AgentFrame::Accepted { id, detached } if new_protocol => {
                 let guest = self.pass_on(&id, text);
-                if self.computer.accepted(&id, detached).is_none() && !guest {
+                if !self.computer.accepted(&id, detached) && !guest {
                     self.unasked.take()?;
                 }
             }
             AgentFrame::Output(piece) if new_protocol => {
-                self.release_unclaimed().await?;
+                self.release_unclaimed();
                 let (id, seq) = (piece.id.clone(), piece.seq);
                 let held = self.unclaimed.holds(&id);
                 let guest = !held && self.pass_on(&id, text);
@@ -613,7 +688,7 @@ impl Session {
                 let waits = held || !guest && others && self.unclaimed.waits(now);
                 let holds = waits && self.unclaimed.hold(&id, seq, text, now);
                 if !holds && !guest {
-                    self.write(outgoing::output_ack(&id, seq)).await?;
+                    self.to_say.push_back(outgoing::output_ack(&id, seq));
                 }
             }
             AgentFrame::Job(report) if new_protocol => {
@@ -629,12 +704,12 @@ impl Session {
                 }
             }
             AgentFrame::PartAck { of, n, error } if new_protocol => {
-                self.take_part_ack(&of, n, error).await?
+                self.take_part_ack(&of, n, error)?;
             }
             AgentFrame::Ping(n) => {
                 self.unasked.take()?;
                 if new_protocol {
-                    self.write(outgoing::pong(n)).await?;
+                    self.to_say.push_back(outgoing::pong(n));
                 }
             }
             AgentFrame::Pong { at } => {
@@ -656,7 +731,7 @@ impl Session {
         Ok(())
     }
 
-    async fn take_response(&mut self, response: Response, text: &str) -> Result<(), Ending> {
+    fn take_response(&mut self, response: Response, text: &str) -> Result<(), Ending> {
         let (id, halts) = (response.id.clone(), response.halts);
         let guest = self.pass_on(&id, text);
         if halts {
@@ -664,7 +739,7 @@ impl Session {
             let registry = &self.shared.registry;
             registry.end(&self.computer, &self.link, Ending::Halted);
         }
-        if self.computer.answered(response).is_none() && !guest {
+        if !self.computer.answered(response) && !guest {
             tracing::debug!(computer = %self.computer.key, request = %id, "nobody waits for this answer");
             self.unasked.take()?;
         }
@@ -673,24 +748,23 @@ impl Session {
         }
         // Only the bridge that asked may say that the answer is no longer needed.
         if self.shared.registry.ids.made(&id) && self.link.dialect().is_v2() {
-            self.write(outgoing::ack(&id)).await?;
+            self.to_say.push_back(outgoing::ack(&id));
         }
         Ok(())
     }
 
     /// Passes output on to guests that have come meanwhile, and acknowledges what no guest came for.
-    async fn release_unclaimed(&mut self) -> Result<(), Ending> {
+    fn release_unclaimed(&mut self) {
         let registry = &self.shared.registry;
         let released = self
             .unclaimed
             .release(Instant::now(), |job| registry.has_asker(job));
         for piece in released {
             if !self.pass_on(&piece.job, &piece.text) {
-                self.write(outgoing::output_ack(&piece.job, piece.seq))
-                    .await?;
+                self.to_say
+                    .push_back(outgoing::output_ack(&piece.job, piece.seq));
             }
         }
-        Ok(())
     }
 
     /// Passes a frame on to the bridge that made the request, if another one did.
@@ -699,7 +773,7 @@ impl Session {
         registry.hand_on(self.computer.key, &self.link, request, text)
     }
 
-    async fn receive_part(&mut self, part: &parts::Part) -> Result<(), Ending> {
+    fn receive_part(&mut self, part: &parts::Part) -> Result<(), Ending> {
         let (of, n, now) = (&*part.of, part.n, Instant::now());
         let parts = &self.shared.parts;
         let room = if self.computer.is_asked() {
@@ -721,12 +795,15 @@ impl Session {
         match self.parts_in.take(part, room, now) {
             // It comes again.
             parts::Taken::NoRoom => self.unasked.take(),
-            parts::Taken::Kept => self.write(outgoing::part_ack(of, n, None)).await,
+            parts::Taken::Kept => {
+                self.to_say.push_back(outgoing::part_ack(of, n, None));
+                Ok(())
+            }
             parts::Taken::Whole(text) => {
-                self.write(outgoing::part_ack(of, n, None)).await?;
+                self.to_say.push_back(outgoing::part_ack(of, n, None));
                 match frame::read(&text, self.link.dialect().text_mode()) {
                     Ok(AgentFrame::Part(_)) => self.unasked.take(),
-                    Ok(frame) => Box::pin(self.take(frame, &text)).await,
+                    Ok(frame) => self.take(frame, &text),
                     Err(error) => {
                         tracing::warn!(computer = %self.computer.key, %error, "passed over a frame that came in parts");
                         self.unasked.take()
@@ -735,17 +812,13 @@ impl Session {
             }
             parts::Taken::Refused(why) => {
                 self.unasked.take()?;
-                self.write(outgoing::part_ack(of, n, Some(why))).await
+                self.to_say.push_back(outgoing::part_ack(of, n, Some(why)));
+                Ok(())
             }
         }
     }
 
-    async fn take_part_ack(
-        &mut self,
-        of: &str,
-        n: usize,
-        error: Option<String>,
-    ) -> Result<(), Ending> {
+    fn take_part_ack(&mut self, of: &str, n: usize, error: Option<String>) -> Result<(), Ending> {
         let Some((frame, _)) = self
             .parts_out
             .front_mut()
@@ -764,40 +837,44 @@ impl Session {
             // Whoever sent it may have given up.
             let _ = arrived.send(());
         }
-        self.write_parts().await
+        Ok(())
     }
 
-    async fn send(&mut self, frame: Outgoing) -> Result<(), Ending> {
-        match frame {
-            Outgoing::Message(message) => self.write(message).await,
-            Outgoing::Parts(parts) => {
-                let frame = parts::Outgoing::new(parts.of, parts.frame);
-                self.parts_out.push_back((frame, parts.arrived));
-                self.write_parts().await
-            }
-        }
-    }
-
-    /// Sends the parts that may be sent now.
-    async fn write_parts(&mut self) -> Result<(), Ending> {
-        // Once its sender gave up, at its deadline, a request must not arrive any more.
-        while self
-            .parts_out
-            .front()
-            .is_some_and(|(_, arrived)| arrived.is_closed())
-        {
-            self.parts_out.pop_front();
-        }
-        while let Some((frame, _)) = self.parts_out.front_mut()
-            && let Some(part) = frame.take(Instant::now())
-        {
-            self.write(outgoing::part(&part)).await?;
+    /// Sends what is to be said, and the parts that may be sent now.
+    async fn say_all(&mut self) -> Result<(), Ending> {
+        while let Some(message) = self.to_say.pop_front().or_else(|| self.next_part()) {
+            self.say(message).await?;
         }
         Ok(())
     }
 
-    async fn write(&mut self, message: String) -> Result<(), Ending> {
-        match timeout(SEND_TIME, self.socket.send(Message::Text(message.into()))).await {
+    fn next_part(&mut self) -> Option<String> {
+        // Once its sender gave up, at its deadline, a request must not arrive any more.
+        while self.parts_out.front()?.1.is_closed() {
+            self.parts_out.pop_front();
+        }
+        let (frame, _) = self.parts_out.front_mut()?;
+        Some(outgoing::part(&frame.take(Instant::now())?))
+    }
+
+    async fn say(&mut self, message: String) -> Result<(), Ending> {
+        let socket = &mut *self.socket;
+        let message = Message::Text(message.into());
+        // The socket is flushed after each message, so it is ready for the next.
+        poll_fn(|context| socket.poll_ready_unpin(context))
+            .await
+            .and_then(|()| socket.start_send_unpin(message))
+            .map_err(|error| failed(&error))?;
+        // Most go out at once, without a timer.
+        let at_once = poll_fn(|context| Poll::Ready(socket.poll_flush_unpin(context))).await;
+        let sent = match at_once {
+            Poll::Ready(sent) => Ok(sent),
+            Poll::Pending => {
+                let flushed = poll_fn(|context| socket.poll_flush_unpin(context));
+                Box::pin(timeout(SEND_TIME, flushed)).await
+            }
+        };
+        match sent {
             Ok(Ok(())) => Ok(()),
             Ok(Err(error)) => Err(failed(&error)),
             Err(_) => Err(Ending::NotReading),

@@ -15,7 +15,9 @@ use super::{
 };
 use crate::{
     base::text::one_line,
-    computers::{Ask, Computer, Job, Presence, Stage, TooManyJobs, Waited, computer::AWAY_TIME},
+    computers::{
+        Ask, Computer, Job, Presence, Seen, Stage, TooManyJobs, Waited, computer::AWAY_TIME,
+    },
 };
 
 /// How often a client is told of new output at most, and how often that the job still runs at least.
@@ -68,16 +70,15 @@ async fn telling(
     if !listener.listens() {
         return run.await;
     }
-    let mut presence = computer.follow();
-    presence.mark_changed();
+    let mut seen = Seen::default();
     let start = Instant::now();
     let (mut cursor, mut last, mut next) = (0, start, start + TELL_EVERY);
     let mut is_away = None;
     loop {
         tokio::select! {
             waited = &mut run => return waited,
-            Ok(()) = presence.changed() => {
-                is_away = away(computer, &presence.borrow_and_update());
+            () = computer.comes_or_goes(seen) => {
+                is_away = away(computer, &computer.see(&mut seen));
                 if is_away.is_none() {
                     continue;
                 }

@@ -2,14 +2,12 @@
 
 use std::time::Duration;
 
-use futures_util::future::join_all;
 use rmcp::model::CallToolResult;
-use serde_json::Value;
 
 use super::typed::{Native, NoArguments};
 use crate::{
     base::text::one_line,
-    computers::{About, Answer, Ask, Computer, End, Fleet, Method, Unreachable, Waited},
+    computers::{Computer, Pong, Unreachable},
     tools::{Context, text, wording},
 };
 
@@ -29,71 +27,21 @@ impl Native for ProbeComputers {
         _: NoArguments,
     ) -> Result<CallToolResult, Unreachable> {
         let fleet = context.fleet;
-        let computers = fleet.computers().await?;
-        let linked: Vec<_> = computers
-            .iter()
-            .filter(|computer| computer.link().is_some())
-            .collect();
+        let mut linked = fleet.computers().await?;
+        linked.retain(|computer| computer.link().is_some());
         let outdated = fleet.port().await.outdated();
         let outdated = outdated.map_or_else(String::new, |outdated| format!("\n\n{outdated}"));
         if linked.is_empty() {
             return Ok(text(format!("No computers connected.{outdated}")));
         }
-        let lines = linked.into_iter().map(async |computer| {
+        for computer in &linked {
             context.notes.about(computer);
-            line(computer, &self.ping(fleet, computer).await)
-        });
-        Ok(text(join_all(lines).await.join("\n") + &outdated))
-    }
-}
-
-impl ProbeComputers {
-    /// The computer's answer, or why there is none.
-    async fn ping(&self, fleet: &Fleet, computer: &Computer) -> Pong {
-        let ask = Ask {
-            method: Method::Ping,
-            params: None,
-            about: About::unlisted(),
-            gate: None,
-        };
-        let job = match fleet.begin(computer, ask) {
-            Ok(job) => job,
-            Err(problem) => return Pong::Error(problem.to_string()),
-        };
-        match fleet.run(computer, &job, ask, self.time).await {
-            Waited::Ended => {}
-            Waited::Running | Waited::NotTaken | Waited::Away(_) => {
-                computer.give_up(&job);
-                return Pong::None;
-            }
-            Waited::Held => return Pong::None,
-            Waited::TooLarge { size, limit } => {
-                return Pong::Error(format!(
-                    "a ping of {size} bytes is over its limit of {limit}"
-                ));
-            }
         }
-        match job.look(|progress| progress.end.clone()).as_deref() {
-            Some(End::Answered(Answer {
-                error: Some(error), ..
-            })) => Pong::Error(error.message.clone()),
-            Some(End::Answered(Answer { result, .. })) => Pong::Text(
-                result
-                    .as_ref()
-                    .and_then(Value::as_str)
-                    .unwrap_or_default()
-                    .to_owned(),
-            ),
-            Some(End::Lost(_)) | None => Pong::None,
-        }
+        let pongs = fleet.call_the_roll(&linked, self.time).await;
+        let lines = linked.iter().zip(&pongs);
+        let lines: Vec<_> = lines.map(|(computer, pong)| line(computer, pong)).collect();
+        Ok(text(lines.join("\n") + &outdated))
     }
-}
-
-/// What a computer says to a ping.
-enum Pong {
-    Text(String),
-    Error(String),
-    None,
 }
 
 /// One computer's line.
