@@ -34,12 +34,20 @@ impl Home {
         self.at(".config/systemd/user/mcp-bridge.service")
     }
 
-    /// Makes `systemctl` note what it is told, and end so.
+    /// Makes `systemctl` note what it is told, and end so. It knows the units of this user's folder.
     fn manager(&self, end: &str) {
+        self.manager_who_knows(&format!("test -e '{}'", self.unit().display()), end);
+    }
+
+    /// The same, which knows a unit `mcp-bridge` if `known` succeeds.
+    fn manager_who_knows(&self, known: &str, end: &str) {
         let file = self.at("bin/systemctl");
         fs::create_dir_all(self.at("bin")).unwrap();
         let told = self.at("told");
-        let script = format!("#!/bin/sh\necho \"$@\" >>'{}'\n{end}\n", told.display());
+        let script = format!(
+            "#!/bin/sh\nif [ \"$2\" = cat ]; then {known}; exit; fi\necho \"$@\" >>'{}'\n{end}\n",
+            told.display()
+        );
         fs::write(&file, script).unwrap();
         fs::set_permissions(&file, fs::Permissions::from_mode(0o755)).unwrap();
     }
@@ -213,7 +221,19 @@ fn a_unit_of_somebody_else_and_one_that_does_not_start_are_told() {
     );
     assert_eq!(home.told(), [""; 0]);
 
+    // Nor does one of the whole machine's, which ours would hide.
     fs::remove_file(home.unit()).unwrap();
+    home.manager_who_knows("true", "exit 0");
+    let hidden = home.setup(&["service", "--yes"]);
+    assert_eq!(hidden.status.code(), Some(1));
+    assert!(
+        text(&hidden).contains("`systemctl --user cat mcp-bridge` shows it"),
+        "{}",
+        text(&hidden)
+    );
+    assert!(!home.unit().exists());
+    assert_eq!(home.told(), [""; 0]);
+
     home.manager("case \"$*\" in *restart*) echo 'Job failed' >&2; exit 1;; esac");
     let failed = home.setup(&["service", "--yes"]);
     assert_eq!(failed.status.code(), Some(1));
@@ -246,6 +266,95 @@ fn a_unit_of_somebody_else_and_one_that_does_not_start_are_told() {
     home.manager("exit 0");
     home.setup(&["service", "--remove", "--yes"]);
     assert!(!home.unit().exists());
+}
+
+#[test]
+fn launchd_and_the_task_scheduler_are_told_what_they_have_to_know() {
+    for (system, name, asks, adds, takes_out) in [
+        (
+            System::MacOs,
+            "launchctl",
+            "print gui/USER/mcp-bridge",
+            vec!["bootstrap gui/USER FILE"],
+            vec!["bootout gui/USER/mcp-bridge"],
+        ),
+        (
+            System::Windows,
+            "schtasks.exe",
+            "/Query /TN mcp-bridge",
+            vec!["/Create /TN mcp-bridge /XML FILE /F", "/Run /TN mcp-bridge"],
+            vec!["/End /TN mcp-bridge", "/Delete /TN mcp-bridge /F"],
+        ),
+    ] {
+        let user = rustix::process::getuid().as_raw().to_string();
+        let home = tempfile::tempdir().unwrap();
+        let at = |path: &str| home.path().join(path);
+        fs::create_dir(at("bin")).unwrap();
+        let program = at("bin").join(name);
+        // It knows the service once it has been added, and no more once it was taken out.
+        let script = format!(
+            "#!/bin/sh\necho \"$@\" >>'{told}'\ncase \"$1\" in\n\
+             print|/Query) test -e '{known}'; exit ;;\n\
+             bootstrap|/Create) touch '{known}' ;;\n\
+             bootout|/Delete) rm '{known}' ;;\nesac\n",
+            told = at("told").display(),
+            known = at("known").display(),
+        );
+        fs::write(&program, script).unwrap();
+        fs::set_permissions(&program, fs::Permissions::from_mode(0o755)).unwrap();
+        let machine = Machine {
+            system,
+            home: home.path().to_path_buf(),
+            here: home.path().to_path_buf(),
+            program: PROGRAM.into(),
+            variables: [
+                (
+                    "PATH".to_owned(),
+                    format!("{}:/usr/bin:/bin", at("bin").display()),
+                ),
+                ("USERNAME".to_owned(), "ann".to_owned()),
+            ]
+            .into(),
+        };
+        let service = Service::of(&machine);
+        let told = || {
+            let told = fs::read_to_string(at("told")).unwrap_or_default();
+            let _ = fs::remove_file(at("told"));
+            told.replace(&*service.file.to_string_lossy(), "FILE")
+                .replace(&format!("gui/{user}"), "gui/USER")
+                .lines()
+                .filter(|line| *line != asks)
+                .map(str::to_owned)
+                .collect::<Vec<_>>()
+        };
+        let text = service.text(Path::new(PROGRAM), &[]);
+
+        fs::write(at("known"), "").unwrap();
+        let anothers = service.adding(text.clone(), &machine).err().unwrap();
+        assert!(
+            anothers.to_string().contains("was not written by setup"),
+            "{anothers}"
+        );
+        fs::remove_file(at("known")).unwrap();
+        told();
+
+        let steps = service.adding(text.clone(), &machine).unwrap().unwrap();
+        steps.change.apply().unwrap();
+        for run in &steps.runs {
+            run.run(&machine).unwrap();
+        }
+        assert_eq!(told(), adds);
+        assert!(service.adding(text, &machine).unwrap().is_none());
+
+        let removal = service.removing().unwrap().unwrap();
+        told();
+        for run in removal.before.iter().chain(&removal.after) {
+            run.run(&machine).unwrap();
+        }
+        removal.change.apply().unwrap();
+        assert_eq!(told(), takes_out);
+        assert!(!service.is_stuck(&machine) && !service.file.exists());
+    }
 }
 
 /// A service on a machine of this system, for a program at a path that means something to it.

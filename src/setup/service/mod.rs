@@ -142,6 +142,17 @@ impl Service {
         asked.is_none_or(|asked| asked.run(machine).is_ok())
     }
 
+    /// Whether the system knows a service of this name, whosever it is.
+    fn is_known(&self, machine: &Machine) -> bool {
+        let asked = match self.kind {
+            Kind::Systemd => self.run(&["--user", "cat", NAME]),
+            Kind::Launchd | Kind::TaskScheduler => {
+                return self.manager.is_some() && self.runs(machine);
+            }
+        };
+        asked.is_some_and(|asked| asked.run(machine).is_ok())
+    }
+
     /// Whether it runs still, though it was to be stopped.
     pub fn is_stuck(&self, machine: &Machine) -> bool {
         self.manager.is_some() && self.runs(machine)
@@ -163,6 +174,9 @@ impl Service {
     pub fn adding(&self, text: String, machine: &Machine) -> Result<Option<Steps>, Refusal> {
         let found = self.found()?;
         let was_there = found.text.is_some();
+        if !was_there && self.is_known(machine) {
+            return Err(self.anothers());
+        }
         let change = Change::new(found, Some(text));
         if change.is_nothing() && self.runs(machine) {
             return Ok(None);
@@ -237,6 +251,29 @@ impl Service {
             change: Change::taking_out(found, None),
             after: flat(after),
         }))
+    }
+
+    /// Why nothing is done where the system has a service of this name from elsewhere, which ours would hide or replace.
+    fn anothers(&self) -> Refusal {
+        let user = self.user.as_deref().unwrap_or_default();
+        let (look, end) = match self.kind {
+            Kind::Systemd => (
+                format!("systemctl --user cat {NAME}"),
+                format!("systemctl --user disable --now {NAME}"),
+            ),
+            Kind::Launchd => (
+                format!("launchctl print gui/{user}/{NAME}"),
+                format!("launchctl bootout gui/{user}/{NAME}"),
+            ),
+            Kind::TaskScheduler => (
+                format!("schtasks /Query /TN {NAME} /XML"),
+                format!("schtasks /Delete /TN {NAME}"),
+            ),
+        };
+        Refusal::new(format!(
+            "There is a service `{NAME}` already that was not written by setup, so it is left as it is. `{look}` shows \
+             it. Go on using it, or take it out (`{end}`, and its file) and run this again"
+        ))
     }
 
     /// The file as it is, if it is ours or not there.
