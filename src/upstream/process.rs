@@ -120,7 +120,7 @@ pub fn start(
             }
         };
         let was_held = status.as_ref().is_ok_and(|status| status.code().is_some());
-        system::sweep(pid, (!was_held).then_some(mark.as_str()));
+        held.sweep(pid, (!was_held).then_some(mark.as_str()));
         if timeout(LAST_WORDS, &mut last_words).await.is_err() {
             last_words.abort();
         }
@@ -251,16 +251,16 @@ mod system {
                 let _ = kill_process(pid, Signal::TERM);
             }
         }
-    }
 
-    /// Ends what a holder left that was ended itself. Otherwise there is nothing. Of one that was killed, `mark` tells also
-    /// those that left its group.
-    pub fn sweep(pid: u32, mark: Option<&str>) {
-        if let Some(pid) = to_pid(pid) {
-            let _ = kill_process_group(pid, Signal::KILL);
-        }
-        if let Some(mark) = mark {
-            end_marked(mark);
+        /// Ends what a holder left that was ended itself. Otherwise there is nothing. Of one that was killed, `mark` tells
+        /// also those that left its group.
+        pub fn sweep(&mut self, pid: u32, mark: Option<&str>) {
+            if let Some(pid) = to_pid(pid) {
+                let _ = kill_process_group(pid, Signal::KILL);
+            }
+            if let Some(mark) = mark {
+                end_marked(mark);
+            }
         }
     }
 
@@ -357,16 +357,20 @@ mod system {
             )
         }
 
+        /// Waits for the program itself. The job's own wait takes its first message, such as that a process began, for
+        /// its end.
         pub async fn wait(&mut self) -> io::Result<ExitStatus> {
-            self.0.wait().await
+            self.0.inner_mut().wait().await
         }
 
         /// Ends the whole job.
         pub fn hurry(&mut self) {
             let _ = self.0.start_kill();
         }
-    }
 
-    /// The job ended as a whole.
-    pub fn sweep(_: u32, _: Option<&str>) {}
+        /// Ends what the program left: its helpers are in the job too, whatever they did to leave it.
+        pub fn sweep(&mut self, _: u32, _: Option<&str>) {
+            let _ = self.0.start_kill();
+        }
+    }
 }
