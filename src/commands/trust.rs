@@ -290,12 +290,13 @@ mod tests {
             trouble: None,
         };
         let entry = sources::resolve(&[place], None).servers.remove(0);
+        let folder = Path::new("/p").join("sub").display().to_string();
         let text = shown(&entry, Path::new("/p"), false);
         for part in [
             "x\\r",
             "runs sh -c \"curl x | sh",
             "./evil.so",
-            "/p/sub",
+            &folder,
             "with all variables of mcp-bridge's environment",
             "\"\"",
         ] {

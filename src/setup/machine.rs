@@ -182,10 +182,11 @@ mod tests {
     #[test]
     fn each_system_has_its_folder_of_settings() {
         let of = |system, variables: &[(&str, &str)]| machine(system, variables).settings();
+        let whole = if cfg!(windows) { "C:/c" } else { "/c" };
         assert_eq!(of(System::Linux, &[]), Path::new("/home/me/.config"));
         assert_eq!(
-            of(System::Linux, &[("XDG_CONFIG_HOME", "/c")]),
-            Path::new("/c")
+            of(System::Linux, &[("XDG_CONFIG_HOME", whole)]),
+            Path::new(whole)
         );
         assert_eq!(
             of(System::Linux, &[("XDG_CONFIG_HOME", "")]),

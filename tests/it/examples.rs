@@ -2,7 +2,7 @@
 
 use std::{collections::BTreeMap, fs, path::Path};
 
-use crate::common::{bridge::Bridge, served::Served};
+use crate::common::bridge::Bridge;
 use mcp_bridge::{
     link::agent,
     settings::{Config, Flags, McpConfig},
@@ -20,6 +20,10 @@ fn example(name: &str) -> String {
 }
 
 /// How a client would start the bridge.
+#[cfg_attr(
+    not(unix),
+    allow(dead_code, reason = "their programs are started on Unix alone")
+)]
 struct Start {
     program: String,
     arguments: Vec<String>,
@@ -176,6 +180,8 @@ fn property_list(name: &str) -> Value {
 #[tokio::test]
 #[cfg(unix)]
 async fn the_command_of_every_service_starts_a_bridge_that_serves_over_http() {
+    use crate::common::served::Served;
+
     for (name, command, variables) in services() {
         let (program, arguments) = command.split_first().unwrap();
         assert!(

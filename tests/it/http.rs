@@ -1,16 +1,12 @@
 //! `mcp-bridge serve` as a port: who may use it, what it takes, how it starts and ends.
 
-use std::{
-    net::{Ipv4Addr, SocketAddr, TcpListener},
-    time::{Duration, Instant},
-};
+use std::net::{Ipv4Addr, SocketAddr, TcpListener};
 
 use crate::common::{
     bridge::Bridge,
     computer::Computer,
-    pace::in_time,
     port::Port,
-    served::{self, Client, Served, exchange},
+    served::{self, Served, exchange},
     soon,
 };
 use axum::{
@@ -385,7 +381,8 @@ async fn signal(bridge: &Served, name: &str) {
 }
 
 /// A client whose stream for messages of the server's own is open.
-async fn listener(bridge: &Served) -> (Client, served::Answer) {
+#[cfg(unix)]
+async fn listener(bridge: &Served) -> (served::Client, served::Answer) {
     let client = bridge.client("2025-11-25").await;
     let request = client.http(Method::GET).body(Body::empty()).unwrap();
     let stream = client.exchange(request).await;
@@ -396,6 +393,9 @@ async fn listener(bridge: &Served) -> (Client, served::Answer) {
 #[tokio::test]
 #[cfg(unix)]
 async fn signals_end_it_at_once_whatever_is_under_way() {
+    use crate::common::pace::in_time;
+    use std::time::{Duration, Instant};
+
     for name in ["INT", "TERM", "HUP"] {
         let mut bridge = Served::start().await;
         let link_port = bridge.link_port().await;
@@ -432,6 +432,9 @@ async fn signals_end_it_at_once_whatever_is_under_way() {
 #[tokio::test]
 #[cfg(unix)]
 async fn without_streams_it_leaves_in_under_a_second() {
+    use crate::common::pace::in_time;
+    use std::time::{Duration, Instant};
+
     let mut bridge = Served::start().await;
     bridge.client("2025-11-25").await;
     let start = Instant::now();

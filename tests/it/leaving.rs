@@ -12,9 +12,7 @@ use crate::{
         computer::{Computer as RawComputer, Event},
         is,
         pace::in_time,
-        rounds,
-        served::Served,
-        until,
+        rounds, until,
     },
 };
 use mcp_bridge::{
@@ -328,6 +326,8 @@ async fn what_a_guest_that_leaves_waited_for_stops_and_what_it_detached_goes_on(
 #[cfg(unix)]
 #[tokio::test]
 async fn a_bridge_that_serves_http_tells_computers_what_to_stop_when_it_leaves() {
+    use crate::common::served::Served;
+
     let mut bridge = Served::start().await;
     let mut computer = RawComputer::link_v2(bridge.link_port().await, 4).await;
     let mut client = bridge.client("2025-11-25").await;

@@ -2,7 +2,7 @@
 
 use std::time::{Duration, Instant};
 
-use crate::common::{bridge::Bridge, pace::in_time, port::Port, soon, until};
+use crate::common::{bridge::Bridge, port::Port, soon, until};
 use serde_json::{Value, json};
 use tokio::io::{AsyncBufReadExt, AsyncWriteExt};
 
@@ -517,7 +517,7 @@ async fn signals_end_the_process_at_any_moment_with_the_port_freed() {
             let status = bridge.ended().await;
             let took = start.elapsed();
             assert!(status.success(), "{signal}: {status}");
-            in_time(signal, took, Duration::from_secs(1)).await;
+            crate::common::pace::in_time(signal, took, Duration::from_secs(1)).await;
             if let Some(port) = port {
                 tokio::net::TcpListener::bind(port).await.unwrap();
             }

@@ -2,7 +2,6 @@
 
 use std::{
     collections::BTreeSet,
-    fs,
     path::{Path, PathBuf},
 };
 
@@ -98,7 +97,8 @@ pub fn whole(patient: &Patient, command: &str) -> Option<PathBuf> {
 #[cfg(unix)]
 pub fn is_executable(path: &Path) -> bool {
     use std::os::unix::fs::PermissionsExt;
-    fs::metadata(path).is_ok_and(|facts| facts.permissions().mode() & 0o111 != 0)
+    path.metadata()
+        .is_ok_and(|facts| facts.permissions().mode() & 0o111 != 0)
 }
 
 /// Windows knows programs by their names.

@@ -25,6 +25,13 @@ const NAME: &str = "computercraft";
 const URL: &str = "http://127.0.0.1:3000/mcp";
 const SECRET: &str = "a-very-secret-token";
 
+/// A whole path on the system that the tests run on.
+const ELSEWHERE: &str = if cfg!(windows) {
+    "C:/elsewhere"
+} else {
+    "/elsewhere"
+};
+
 /// A user's machine in a folder of its own.
 struct Scene {
     folder: TempDir,
@@ -48,7 +55,10 @@ impl Scene {
             system,
             home: at("home"),
             here: at("project"),
-            program: folder.path().join("bin/mcp-bridge"),
+            // With slashes, which stand in all formats as they are.
+            program: text(folder.path().join("bin/mcp-bridge"))
+                .replace('\\', "/")
+                .into(),
             variables,
         };
         Self { folder, machine }
@@ -538,9 +548,9 @@ fn files_are_where_each_system_has_them() {
     let mut machine = Scene::new(System::Linux).machine;
     machine
         .variables
-        .insert("CODEX_HOME".to_owned(), "/elsewhere".to_owned());
+        .insert("CODEX_HOME".to_owned(), ELSEWHERE.to_owned());
     let files = named("codex").unwrap().files(&machine, Scope::User);
-    assert_eq!(files, [PathBuf::from("/elsewhere/config.toml")]);
+    assert_eq!(files, [Path::new(ELSEWHERE).join("config.toml")]);
 }
 
 #[test]

@@ -148,7 +148,13 @@ fn files_from_the_wild_are_read_as_their_clients_read_them() {
     assert!(files.len() >= 40, "{}", files.len());
     for file in files {
         let name = file.file_name().unwrap().to_str().unwrap();
-        let told = read_as(name, fs::read_to_string(&file).unwrap());
+        let text = fs::read_to_string(&file).unwrap();
+        let has_separator = text.contains("${pathSeparator}");
+        let mut told = read_as(name, text);
+        if cfg!(windows) && has_separator {
+            // What it is there, as it is shown.
+            told = told.replace(r"\\", "/");
+        }
         let expected = file.with_extension("txt");
         if env::var_os(UPDATE).is_some() {
             fs::write(&expected, &told).unwrap();

@@ -1,10 +1,6 @@
 //! Broken set-ups of the game: what it forbids its computers, and when that can be mended.
 
-use std::{
-    fs::{self, File},
-    path::PathBuf,
-    process::Output,
-};
+use std::{fs, path::PathBuf, process::Output};
 
 use super::{Examined, Machine, can_be_fixed, names_path, text};
 
@@ -124,7 +120,7 @@ async fn a_world_that_is_open_is_left_alone() {
     let before = fs::read_to_string(&file).unwrap();
     // As the game holds it while the world is open.
     let session = machine.file("game/saves/Base/session.lock", "☃");
-    let held = File::options().write(true).open(session).unwrap();
+    let held = fs::File::options().write(true).open(session).unwrap();
     fcntl_lock(&held, FlockOperation::NonBlockingLockExclusive).unwrap();
     let examined = machine.looks_at_game().await;
     let open = format!("world Base is open (process {})", std::process::id());
@@ -153,7 +149,7 @@ async fn a_world_that_was_opened_before_its_settings_were_changed() {
     let machine = Machine::new();
     machine.game(Some(&config("", &machine.rule())));
     let session = machine.file("game/saves/Base/session.lock", "☃");
-    let held = File::options().write(true).open(session).unwrap();
+    let held = fs::File::options().write(true).open(session).unwrap();
     held.set_modified(SystemTime::now() - Duration::from_secs(600))
         .unwrap();
     fcntl_lock(&held, FlockOperation::NonBlockingLockExclusive).unwrap();
