@@ -187,11 +187,19 @@ fn rules(patient: &Patient) -> Vec<Finding> {
             let (world_name, name) = (one_line(&world.name), one_line(&instance.name));
             Finding::warning(format!("world {world_name} of {name} has no settings of ComputerCraft yet"))
                 .because("The game writes them when the world is first opened with it, and forbids the link port in them.")
-                .mended_by("open that world once, close it, and run `mcp-bridge setup game`")
+                .mended_by(format!("open that world once, close it, and run `{}`", setup_game(patient)))
                 .at(&world.folder)
         }));
     }
     findings
+}
+
+/// The command that sets these games up.
+fn setup_game(patient: &Patient) -> String {
+    match patient.game() {
+        Some(folder) => format!("mcp-bridge setup game \"{}\"", folder.display()),
+        None => "mcp-bridge setup game".to_owned(),
+    }
 }
 
 /// Whether one file lets computers reach the target, and whether that holds already.
@@ -244,11 +252,10 @@ fn judge(patient: &Patient, deciding: &Deciding<'_>, target: &Target) -> Vec<Fin
         token: None,
     };
     vec![match survey::opening(file, &wish) {
-        Ok(Some((change, noted))) => finding.fixed_by(
-            "mcp-bridge setup game",
-            Fix::of_game(patient, change, &noted),
-        ),
-        Ok(None) => finding.mended_by("`mcp-bridge setup game` shows what it can do"),
+        Ok(Some((change, noted))) => {
+            finding.fixed_by(setup_game(patient), Fix::of_game(patient, change, &noted))
+        }
+        Ok(None) => finding.mended_by(format!("`{}` shows what it can do", setup_game(patient))),
         Err(refusal) => finding.mended_by(format!("by hand, with the game closed: {refusal}")),
     }]
 }

@@ -2,7 +2,7 @@
 
 use std::{
     io,
-    path::PathBuf,
+    path::{Path, PathBuf},
     sync::OnceLock,
     time::{Duration, SystemTime},
 };
@@ -39,6 +39,11 @@ pub struct Patient {
 }
 
 impl Patient {
+    /// The folder in which the game is, where it is not in a usual one.
+    pub fn game(&self) -> Option<&Path> {
+        self.game.as_deref()
+    }
+
     /// The set-up that these flags make on this machine, with the game in this folder or in the usual ones.
     pub fn new(flags: &Flags, machine: Machine, folders: &Folders, game: Option<PathBuf>) -> Self {
         let variable = |name: &str| machine.variables.get(name).cloned();

@@ -161,6 +161,27 @@ fn all_games_of_a_machine_are_shown_changed_and_changed_back() {
 }
 
 #[test]
+fn what_was_added_more_than_once_is_taken_out_whole() {
+    for before in [
+        TODAY.to_owned(),
+        TODAY.replace(
+            "default_computer_settings = \"\"",
+            "default_computer_settings = \"a=b\"",
+        ),
+        TODAY.replace("default_computer_settings = \"\"\n", ""),
+    ] {
+        let home = Home::new();
+        let file = home.with_server(&before);
+        home.says(0, &["server", "--yes", "--token", "another-token-another"]);
+        home.says(0, &["server", "--yes", "--token", TOKEN]);
+        home.says(0, &["server", "--yes", "--token", TOKEN, "--port", "3005"]);
+        assert_has(&read(&file), &[TOKEN, "port = 3005"]);
+        home.says(0, &["server", "--remove", "--yes"]);
+        assert_eq!(read(&file), before);
+    }
+}
+
+#[test]
 fn nothing_is_written_unless_somebody_says_yes() {
     let home = Home::new();
     let file = home.with_server(TODAY);

@@ -178,6 +178,17 @@ fn a_token_is_for_its_user_alone_and_never_shown() {
         text(&added)
     );
     assert_eq!(mode(&home), 0o600);
+
+    // It is not lost by the way: without it the bridge would take every computer.
+    let before = fs::read_to_string(home.unit()).unwrap();
+    let without = home.setup(&["service", "--yes", "--mcp-port", "3100"]);
+    assert_eq!(without.status.code(), Some(1), "{}", text(&without));
+    assert!(
+        text(&without).contains("has CC_LINK_TOKEN, which would be gone: give that again"),
+        "{}",
+        text(&without)
+    );
+    assert_eq!(fs::read_to_string(home.unit()).unwrap(), before);
 }
 
 #[cfg(target_os = "linux")]
@@ -252,6 +263,15 @@ fn a_unit_of_somebody_else_and_one_that_does_not_start_are_told() {
     assert!(
         home.told()
             .contains(&"--user restart mcp-bridge".to_owned())
+    );
+    // What ends at once is not called well.
+    home.manager("case \"$*\" in *is-active*) exit 3;; esac");
+    let ended = home.setup(&["service", "--yes"]);
+    assert_eq!(ended.status.code(), Some(1), "{}", text(&ended));
+    assert!(
+        text(&ended).contains("ended at once: `systemctl --user status mcp-bridge` says why"),
+        "{}",
+        text(&ended)
     );
     // What can't be stopped stays, and stays known.
     home.manager("case \"$*\" in *disable*) echo 'Access denied' >&2; exit 1;; esac");

@@ -1,6 +1,6 @@
 //! `mcp-bridge setup service`: a bridge that the system starts at log-in.
 
-use std::path::Path;
+use std::{path::Path, thread, time::Duration};
 
 use clap::Args;
 use serde_json::Value;
@@ -18,6 +18,9 @@ use crate::{
 
 /// The name of this part in the ledger.
 const PART: &str = "service";
+
+/// How long after its start a service that can't serve has ended.
+const TO_FAIL: Duration = Duration::from_millis(1_500);
 
 /// Settings whose values no diff shows.
 const SECRETS: [&str; 2] = ["CC_LINK_TOKEN", "MCP_TOKEN"];
@@ -56,6 +59,7 @@ impl Service {
         if let Some(why) = service.why_not(scene.machine) {
             return Err(format!("No service: {why}."));
         }
+        service.keeps_secrets(&text, &SECRETS).map_err(words)?;
         let Some(mut steps) = service.adding(text, scene.machine).map_err(words)? else {
             scene.asking.say(&format!(
                 "✓ The service is there already ({}).",
@@ -93,6 +97,14 @@ impl Service {
                     run.shown
                 )
             })?;
+        }
+        thread::sleep(TO_FAIL);
+        if service.is_down(scene.machine) {
+            return Err(format!(
+                "The service was started, and ended at once: `{}` says why. Mend that and run this again, or take it out: \
+                 `mcp-bridge setup service --remove`.",
+                steps.look
+            ));
         }
         let note = steps
             .note

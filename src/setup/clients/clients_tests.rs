@@ -605,6 +605,48 @@ fn links_carry_the_entry_and_no_token() {
 }
 
 #[test]
+fn an_entry_that_goes_over_to_the_other_way_keeps_nothing_of_the_first() {
+    let scene = Scene::new(System::Linux);
+    let client = named("codex").unwrap();
+    let file = scene.file(client, Scope::Project);
+    let over_http = Reach::Address {
+        url: URL.to_owned(),
+        token: Some(SECRET.to_owned()),
+    };
+    let by_program = || scene.program(&[("CC_LINK_TOKEN", SECRET)]);
+    scene.add(client, Scope::Project, by_program());
+    let first = fs::read_to_string(&file).unwrap();
+    scene.add(client, Scope::Project, over_http);
+    let text = fs::read_to_string(&file).unwrap();
+    assert!(
+        text.contains("bearer_token_env_var") && text.contains("url") && !text.contains("env_vars"),
+        "{text}"
+    );
+    scene.add(client, Scope::Project, by_program());
+    let text = fs::read_to_string(&file).unwrap();
+    assert!(!text.contains("bearer_token_env_var"), "{text}");
+    let lines = |text: &str| -> Vec<String> {
+        let mut lines: Vec<_> = text.lines().map(str::to_owned).collect();
+        lines.sort();
+        lines
+    };
+    assert_eq!(lines(&text), lines(&first));
+}
+
+#[test]
+fn in_the_home_folder_a_file_is_looked_at_once() {
+    let mut scene = Scene::new(System::Linux);
+    scene.machine.here.clone_from(&scene.machine.home);
+    for id in ["cursor", "codex", "gemini-cli"] {
+        let client = named(id).unwrap();
+        scene.add(client, Scope::User, scene.program(&[]));
+        let seen = look::everywhere(NAME, &scene.machine, URL);
+        let own = seen.iter().filter(|seen| seen.client.id == id);
+        assert_eq!(own.count(), 1, "{id}");
+    }
+}
+
+#[test]
 fn a_client_of_which_no_file_is_written_gets_a_snippet() {
     let scene = Scene::new(System::Linux);
     for client in all().iter().filter(|client| written(client).is_none()) {

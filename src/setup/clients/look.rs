@@ -92,7 +92,9 @@ pub fn everywhere(name: &str, machine: &Machine, url: &str) -> Vec<Seen> {
             }
         }
         for file in client.files(machine, Scope::Project) {
-            if file.exists() {
+            // In the home folder a project's file may be the user's.
+            let is_users = client.files(machine, Scope::User).contains(&file);
+            if file.exists() && !is_users {
                 all.push(at(client, Scope::Project, &file, name, machine, url));
             }
         }

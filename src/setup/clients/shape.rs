@@ -198,10 +198,17 @@ impl Client {
         let mut merged = old.clone();
         let is_other = |key: &String| other.contains_key(key) && !template.contains_key(key);
         // A server is started or connected to, not both.
+        let of_other = match is_program {
+            true => &self.bearer,
+            false => &self.variables,
+        };
         merged.retain(|key, _| {
-            !is_other(key) && (is_program || !matches!(key.as_str(), "args" | "cwd"))
+            !is_other(key)
+                && Some(key) != of_other.as_ref()
+                && (is_program || !matches!(key.as_str(), "args" | "cwd"))
         });
         for (key, value) in wanted {
+            let lists_variables = Some(key) == self.variables.as_ref();
             let is_ours = template
                 .get(key)
                 .and_then(Value::as_str)
@@ -211,6 +218,10 @@ impl Client {
                 // A command line keeps its arguments.
                 (Some(Value::Array(old)), Value::Array(new)) if is_ours && !old.is_empty() => {
                     old.splice(..new.len().min(old.len()), new.iter().cloned());
+                }
+                (Some(Value::Array(old)), Value::Array(new)) if lists_variables => {
+                    let lacking: Vec<_> = new.iter().filter(|name| !old.contains(name)).collect();
+                    old.extend(lacking.into_iter().cloned().collect::<Vec<_>>());
                 }
                 // A user may have switched it off, or given it more time.
                 (Some(_), _) if !is_ours && key != "type" && key != "source" => {}

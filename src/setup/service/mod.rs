@@ -153,6 +153,28 @@ impl Service {
         asked.is_some_and(|asked| asked.run(machine).is_ok())
     }
 
+    /// Whether it does not run, though it was started. What Windows started it does not tell.
+    pub fn is_down(&self, machine: &Machine) -> bool {
+        self.manager.is_some() && !self.runs(machine)
+    }
+
+    /// Refuses a text without a secret that the file has: a bridge whose computers showed a token would take all.
+    ///
+    /// # Errors
+    /// There is one, by its variable.
+    pub fn keeps_secrets(&self, text: &str, secrets: &[&str]) -> Result<(), Refusal> {
+        let before = self.found()?.text.unwrap_or_default();
+        let lost = |name: &&&str| before.contains(**name) && !text.contains(**name);
+        match secrets.iter().find(lost) {
+            Some(name) => Err(Refusal::new(format!(
+                "has {name}, which would be gone: give that again, or take the service out first \
+                 (`mcp-bridge setup service --remove`)"
+            ))
+            .of(&self.file)),
+            None => Ok(()),
+        }
+    }
+
     /// Whether it runs still, though it was to be stopped.
     pub fn is_stuck(&self, machine: &Machine) -> bool {
         self.manager.is_some() && self.runs(machine)

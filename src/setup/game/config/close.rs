@@ -18,15 +18,20 @@ use super::{
 /// # Errors
 /// The file can't be read any more.
 pub fn close(text: &str, format: Format, added: &[Added]) -> Result<String, Refusal> {
-    let view = format.read(text)?;
-    let file = File { text, format };
-    let splices = added
-        .iter()
-        .filter_map(|added| file.taken_out(&view, added))
-        .collect();
-    let changed = splice::apply(text, splices);
-    format.read(&changed)?;
-    Ok(changed)
+    let mut text = text.to_owned();
+    // One after the other: what was added twice, with another token or port, stands in one place.
+    for added in added {
+        let view = format.read(&text)?;
+        let file = File {
+            text: &text,
+            format,
+        };
+        if let Some(splice) = file.taken_out(&view, added) {
+            text = splice::apply(&text, vec![splice]);
+        }
+    }
+    format.read(&text)?;
+    Ok(text)
 }
 
 struct File<'a> {
