@@ -230,7 +230,8 @@ pub struct Open {
 }
 
 impl Open {
-    /// Connects to a server and shakes hands with it; there is no deadline. A program is given these of our variables.
+    /// Connects to a server and shakes hands with it; there is no deadline. A program is given these of our variables; the
+    /// login at an address is in the state folder.
     /// Dropping the future ends the server.
     ///
     /// # Errors
@@ -238,6 +239,7 @@ impl Open {
     pub async fn connect(
         entry: &Entry,
         folder: &Path,
+        state: &Path,
         variable: Lookup<'_>,
         given: &[(OsString, OsString)],
         tail: &Arc<Tail>,
@@ -258,7 +260,7 @@ impl Open {
             }
             Reach::Address(address) => {
                 let address = surroundings.in_address(address)?;
-                let target = Target::new(&address)?;
+                let target = Target::new(&entry.name, &address, state)?;
                 let older = async || {
                     let older = target.older_transport().await;
                     let older = older.map_err(ConnectError::Unreachable)?;

@@ -18,6 +18,8 @@ mod kept;
 mod lines;
 mod lint;
 pub mod listing;
+#[cfg(feature = "upstream-http")]
+pub mod login;
 pub mod manager;
 mod mending;
 pub mod names;

@@ -75,6 +75,7 @@ mod upstream_bad;
 mod upstream_commands;
 mod upstream_http;
 mod upstream_import;
+mod upstream_login;
 mod upstream_odd;
 #[cfg(unix)]
 mod upstream_processes;

@@ -153,7 +153,7 @@ async fn what_is_wrong_with_a_server_is_said_in_a_persons_words() {
         ),
         (
             "asks-for-authorization",
-            "can't be reached: it asks for authorization (HTTP 401): its entry can send a token",
+            "can't be reached: it asks who you are (HTTP 401): run `mcp-bridge upstream login rude`, or have its entry send a token",
         ),
         (
             "is-down",

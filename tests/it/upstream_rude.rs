@@ -46,6 +46,7 @@ const ADDRESSES: &[(&str, &str)] = &[
     ("goes-in-circles", "/mcp"),
     ("older", "/sse"),
     ("asks-for-authorization", "/mcp"),
+    ("login", "/mcp"),
     ("is-down", "/mcp"),
     ("is-a-web-page", "/mcp"),
     ("odd", "/mcp"),
@@ -83,7 +84,7 @@ async fn beside_all_bad_servers_at_once_a_good_one_is_listed_before_any_deadline
     let took = begun.elapsed();
     assert!(took < DEADLINE, "{took:?}");
     let state = status(&mut bridge, |state| {
-        ["p-dies", "p-needs", "is-down", "moved-away"]
+        ["p-dies", "p-needs", "is-down", "moved-away", "login"]
             .iter()
             .all(|failed| state.contains(&format!("{failed}: failed")))
     })

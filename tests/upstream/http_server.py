@@ -1,7 +1,8 @@
 """An MCP server over HTTP, as rude as it is asked to be: `http_server.py MODE FOLDER`.
 
 Listens on a port of loopback that it writes to FOLDER/port. It forgets all sessions when FOLDER/forget is made, and
-deletes that. Each call of its tool `note` adds a line to FOLDER/calls. Needs Python 3 alone.
+deletes that. Each call of its tool `note` adds a line to FOLDER/calls. In the modes `login` and `login-by-hand` it takes
+those alone that have logged in at the login server beside it (see `login_server.py`). Needs Python 3 alone.
 """
 
 import json
@@ -11,6 +12,8 @@ import sys
 import threading
 import uuid
 from http.server import BaseHTTPRequestHandler, ThreadingHTTPServer
+
+from login_server import Login
 
 MODE, FOLDER = sys.argv[1:3]
 sessions = set()
@@ -81,7 +84,13 @@ class Handler(BaseHTTPRequestHandler):
     def do_DELETE(self):
         self.reply(405)
 
+    def of_login(self, answer):
+        status, headers, body = answer
+        self.reply(status, "application/json", body, **headers)
+
     def do_GET(self):
+        if MODE.startswith("login") and (answer := login.get(self.path)):
+            return self.of_login(answer)
         if not (MODE == "older" and self.path == "/sse"):
             return self.reply(405)
         identifier = uuid.uuid4().hex
@@ -100,7 +109,14 @@ class Handler(BaseHTTPRequestHandler):
             self.wfile.flush()
 
     def do_POST(self):
-        message = json.loads(self.rfile.read(int(self.headers["Content-Length"])))
+        body = self.rfile.read(int(self.headers["Content-Length"]))
+        if MODE.startswith("login"):
+            if answer := login.post(self.path, body):
+                return self.of_login(answer)
+            login.forget()
+            if not login.lets_in(self.headers.get("Authorization")):
+                return self.reply(401, WWW_Authenticate=login.challenge())
+        message = json.loads(body)
         if MODE == "older":
             return self.older(message)
         if MODE.startswith("moved-") and self.path == "/old":
@@ -163,6 +179,7 @@ class Server(ThreadingHTTPServer):
 
 
 server = Server(("127.0.0.1", 0), Handler)
+login = Login(f"http://127.0.0.1:{server.server_address[1]}", FOLDER, MODE != "login-by-hand")
 with open(path("port.new"), "w") as file:
     file.write(str(server.server_address[1]))
 os.rename(path("port.new"), path("port"))

@@ -185,7 +185,7 @@ fn in_fields(server: &ByHand) -> Value {
     })
 }
 
-fn in_runtime(work: impl Future<Output = anyhow::Result<bool>>) -> ExitCode {
+pub(super) fn in_runtime(work: impl Future<Output = anyhow::Result<bool>>) -> ExitCode {
     let runtime = tokio::runtime::Builder::new_multi_thread()
         .worker_threads(1)
         .enable_all()

@@ -8,6 +8,8 @@ mod asking;
 mod editing;
 mod here;
 mod importing;
+#[cfg(feature = "upstream-http")]
+mod login;
 
 use std::{
     path::Path,
@@ -85,6 +87,17 @@ enum Action {
         arguments: Arguments,
     },
 
+    /// Log in to a server that asks who you are, in your browser, for all bridges
+    #[cfg(feature = "upstream-http")]
+    Login(login::Login),
+
+    /// Forget your login to a server
+    #[cfg(feature = "upstream-http")]
+    Logout {
+        /// Its name
+        name: String,
+    },
+
     /// Stop a server and start it anew, in every bridge that manages it
     Restart {
         /// Its name
@@ -111,6 +124,10 @@ impl Upstream {
             Action::Import(import) => importing::import(&import, folders),
             Action::Tools { name, json } => asking::tools(&name, json, folders),
             Action::Call { tool, arguments } => asking::call(&tool, &arguments, folders),
+            #[cfg(feature = "upstream-http")]
+            Action::Login(login) => login::log_in(&login, folders),
+            #[cfg(feature = "upstream-http")]
+            Action::Logout { name } => login::log_out(&name, folders),
             Action::Restart { name } => restart(folders, &name),
             Action::Logs { name, lines } => logs(folders, &name, lines),
         }

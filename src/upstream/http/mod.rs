@@ -3,9 +3,11 @@
 #[cfg(feature = "upstream-http")]
 mod older;
 #[cfg(feature = "upstream-http")]
-mod session;
+pub mod session;
 #[cfg(feature = "upstream-http")]
-mod words;
+pub mod words;
+
+use std::path::Path;
 
 use rmcp::{RoleClient, transport::Transport};
 use thiserror::Error;
@@ -49,14 +51,19 @@ pub struct AddressError;
 pub struct Target {
     url: String,
     headers: http::HeaderMap,
+    /// The login there, unless its entry says by itself who asks.
+    pass: Option<std::sync::Arc<super::login::pass::Pass>>,
 }
 
 #[cfg(feature = "upstream-http")]
 impl Target {
+    /// The server of this name, whose login is in this state folder.
+    ///
     /// # Errors
     /// See [`AddressError`].
-    pub fn new(address: &Address) -> Result<Self, AddressError> {
-        use http::{HeaderMap, HeaderName, HeaderValue, Uri};
+    pub fn new(server: &str, address: &Address, state: &Path) -> Result<Self, AddressError> {
+        use super::login::{kept::Place, pass::Pass};
+        use http::{HeaderMap, HeaderName, HeaderValue, Uri, header::AUTHORIZATION};
 
         let uri: Uri = address.url.parse()?;
         if !matches!(uri.scheme_str(), Some("http" | "https")) || uri.host().is_none() {
@@ -75,10 +82,19 @@ impl Target {
         }
         // It may be there already, which is as good: whose cryptography TLS uses is said once for the whole process.
         let _ = rustls::crypto::ring::default_provider().install_default();
+        let place = Place::new(state, server, &address.url);
+        let pass = (!headers.contains_key(AUTHORIZATION))
+            .then(|| Pass::new(place, address.url.clone()).into());
         Ok(Self {
             url: address.url.clone(),
             headers,
+            pass,
         })
+    }
+
+    /// What its entry sends with every request.
+    pub fn headers(&self) -> &http::HeaderMap {
+        &self.headers
     }
 
     /// The transport to it.
@@ -96,7 +112,7 @@ impl Target {
         let config = StreamableHttpClientTransportConfig::with_uri(self.url.as_str())
             .custom_headers(headers.collect())
             .reinit_on_expired_session(true);
-        let client = session::Client::new().map_err(AddressError::NoClient)?;
+        let client = session::Client::new(self.pass.clone()).map_err(AddressError::NoClient)?;
         Ok(StreamableHttpClientTransport::with_client(client, config))
     }
 
@@ -122,7 +138,7 @@ impl Target {
     ///
     /// # Errors
     /// Always.
-    pub fn new(_: &Address) -> Result<Self, AddressError> {
+    pub fn new(_: &str, _: &Address, _: &Path) -> Result<Self, AddressError> {
         Err(AddressError)
     }
 

@@ -29,6 +29,8 @@ use serde::{Deserialize, de::IgnoredAny};
 use serde_json::value::RawValue;
 use sse_stream::Sse;
 
+use crate::upstream::login::pass::Pass;
+
 /// How long a connection to a server may take.
 const TO_CONNECT: Duration = Duration::from_secs(10);
 
@@ -48,6 +50,8 @@ type Failure = StreamableHttpError<reqwest::Error>;
 pub struct Client {
     inner: reqwest::Client,
     state: Arc<State>,
+    /// The login there, unless its entry says by itself who asks.
+    pass: Option<Arc<Pass>>,
 }
 
 #[derive(Default)]
@@ -95,11 +99,11 @@ fn builder() -> reqwest::ClientBuilder {
 }
 
 impl Client {
-    /// A client for one server.
+    /// A client for one server, which shows it this login.
     ///
     /// # Errors
     /// TLS can't be set up.
-    pub fn new() -> Result<Self, reqwest::Error> {
+    pub fn new(pass: Option<Arc<Pass>>) -> Result<Self, reqwest::Error> {
         let state = Arc::new(State::default());
         let told = state.clone();
         let policy = redirect::Policy::custom(move |attempt| {
@@ -121,7 +125,7 @@ impl Client {
             attempt.stop()
         });
         let inner = builder().redirect(policy).build()?;
-        Ok(Self { inner, state })
+        Ok(Self { inner, state, pass })
     }
 
     /// Where the server is, as far as is known.
@@ -129,8 +133,60 @@ impl Client {
         locked(&self.state.moved).clone().unwrap_or(given)
     }
 
-    /// Posts a message to where the server is, and follows it there.
+    /// What shows the server who asks.
+    async fn token(&self) -> Result<Option<String>, Failure> {
+        match &self.pass {
+            Some(pass) => pass
+                .token()
+                .await
+                .map_err(|error| failure(error.to_string())),
+            None => Ok(None),
+        }
+    }
+
+    /// Another token than one that the server refused, before it did anything.
+    async fn other_token(&self, refused: Option<&str>) -> Result<Option<String>, Failure> {
+        match (&self.pass, refused) {
+            (Some(pass), Some(refused)) => {
+                let renewed = pass.renewed(refused).await;
+                renewed.map_err(|error| failure(error.to_string()))
+            }
+            _ => Ok(None),
+        }
+    }
+
+    /// What a refusal means to a person.
+    fn refused(&self, error: Failure) -> Failure {
+        match (&error, &self.pass) {
+            (StreamableHttpError::AuthRequired(_), Some(pass)) => failure(pass.what_to_do()),
+            (StreamableHttpError::InsufficientScope(_), Some(pass)) => failure(format!(
+                "it asks for more rights than this login has (HTTP 403): {}",
+                pass.how_to_log_in()
+            )),
+            _ => error,
+        }
+    }
+
+    /// Posts a message with what shows who asks. What the server refuses for that alone, it did not begin.
     async fn post(
+        &self,
+        uri: Arc<str>,
+        post: &Post,
+    ) -> Result<StreamableHttpPostResponse, Failure> {
+        let mut post = post.clone();
+        post.auth = self.token().await?;
+        let mut answer = self.post_as(uri.clone(), &post).await;
+        if let Err(StreamableHttpError::AuthRequired(_)) = &answer
+            && let Some(token) = self.other_token(post.auth.as_deref()).await?
+        {
+            post.auth = Some(token);
+            answer = self.post_as(uri, &post).await;
+        }
+        answer.map_err(|error| self.refused(error))
+    }
+
+    /// Posts a message to where the server is, and follows it there.
+    async fn post_as(
         &self,
         uri: Arc<str>,
         post: &Post,
@@ -161,12 +217,9 @@ impl Client {
                     *locked(&self.state.moved) = Some(url.as_str().into());
                 }
                 Some(Moved::Away(url)) => {
-                    return Err(StreamableHttpError::UnexpectedServerResponse(
-                        format!(
-                            "it says that it is at {url}: if you trust that, write it as its `url`"
-                        )
-                        .into(),
-                    ));
+                    return Err(failure(format!(
+                        "it says that it is at {url}: if you trust that, write it as its `url`"
+                    )));
                 }
                 _ => return answer,
             }
@@ -187,6 +240,11 @@ impl Client {
             Ok(Err(_)) => false,
         }
     }
+}
+
+/// A failure in these words.
+fn failure(words: String) -> Failure {
+    StreamableHttpError::UnexpectedServerResponse(words.into())
 }
 
 /// One message to a server.
@@ -283,10 +341,11 @@ impl StreamableHttpClient for Client {
         &self,
         uri: Arc<str>,
         session: Arc<str>,
-        auth: Option<String>,
+        _: Option<String>,
         headers: HashMap<HeaderName, HeaderValue>,
     ) -> Result<(), Failure> {
         let uri = self.uri(uri);
+        let auth = self.token().await?;
         self.inner.delete_session(uri, session, auth, headers).await
     }
 
@@ -295,10 +354,11 @@ impl StreamableHttpClient for Client {
         uri: Arc<str>,
         session: Option<Arc<str>>,
         last_event: Option<String>,
-        auth: Option<String>,
+        _: Option<String>,
         headers: HashMap<HeaderName, HeaderValue>,
     ) -> Result<BoxStream<'static, Result<Sse, SseError>>, Failure> {
         let uri = self.uri(uri);
+        let auth = self.token().await?;
         self.inner
             .get_stream(uri, session, last_event, auth, headers)
             .await
@@ -309,11 +369,12 @@ impl StreamableHttpClient for Client {
         uri: Arc<str>,
         session: Option<Arc<str>>,
         last_event: Option<String>,
-        auth: Option<String>,
+        _: Option<String>,
         headers: HashMap<HeaderName, HeaderValue>,
         largest: usize,
     ) -> Result<BoxStream<'static, Result<Sse, SseError>>, Failure> {
         let uri = self.uri(uri);
+        let auth = self.token().await?;
         self.inner
             .get_stream_with_max_sse_event_size(uri, session, last_event, auth, headers, largest)
             .await

@@ -66,9 +66,7 @@ fn in_words(error: &(dyn Error + 'static)) -> Option<String> {
             kind.as_deref().unwrap_or("without saying what")
         ),
         StreamableHttpError::AuthRequired(_) => {
-            "it asks for authorization (HTTP 401): its entry can send a token, as `\"headers\": {\"Authorization\": \
-             \"Bearer ${NAME}\"}`"
-                .to_owned()
+            "it refuses what its entry sends to show who asks (HTTP 401)".to_owned()
         }
         StreamableHttpError::InsufficientScope(_) => {
             "it asks for more rights than the token in its entry has (HTTP 403)".to_owned()

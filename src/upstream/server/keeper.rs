@@ -244,6 +244,7 @@ async fn start(server: &Server, environment: &Environment) -> Result<(Open, Offe
         let open = Open::connect(
             &server.entry,
             &server.folders.working,
+            &server.folders.state,
             &variable,
             &environment.given,
             &server.tail,

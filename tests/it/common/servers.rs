@@ -121,6 +121,8 @@ pub async fn http_server(mode: &str, folder: &Path) -> (Child, String) {
         .arg(script)
         .arg(mode)
         .arg(folder)
+        // Nothing is left beside the scripts.
+        .env("PYTHONDONTWRITEBYTECODE", "1")
         .kill_on_drop(true)
         .spawn()
         .unwrap();
