@@ -1,5 +1,6 @@
 // The bridge as the client that MCP's conformance suite tests: `node client.mjs URL`. A bridge whose one server is at that
-// URL is started, the program that $MCP_BRIDGE names, and each tool that it then lists of the server is called once.
+// URL is started, the program that $MCP_BRIDGE names, and each tool that it then lists of the server is called once. Where the
+// server asks who that is, a person's part in logging in is done here.
 
 import { spawn } from "node:child_process";
 import { mkdirSync, mkdtempSync, rmSync, writeFileSync } from "node:fs";
@@ -16,15 +17,18 @@ for (const name of ["config", "state", "project"]) mkdirSync(join(folder, name))
 const servers = { mcpServers: { [SERVER]: { url: process.argv[2] } } };
 writeFileSync(join(folder, "config", "mcp.json"), JSON.stringify(servers));
 
-const bridge = spawn(process.env.MCP_BRIDGE, ["--link-port", "0"], {
+// What the suite tells of the scenario, such as by what its login server knows this client.
+const context = JSON.parse(process.env.MCP_CONFORMANCE_CONTEXT ?? "{}");
+const place = {
   cwd: join(folder, "project"),
   env: {
     ...process.env,
+    CLIENT_SECRET: context.client_secret ?? "",
     MCP_BRIDGE_CONFIG_DIR: join(folder, "config"),
     MCP_BRIDGE_STATE_DIR: join(folder, "state"),
   },
-  stdio: ["pipe", "pipe", "inherit"],
-});
+};
+const bridge = spawn(process.env.MCP_BRIDGE, ["--link-port", "0"], { ...place, stdio: ["pipe", "pipe", "inherit"] });
 const waiting = new Map();
 createInterface({ input: bridge.stdout }).on("line", (line) => {
   const message = JSON.parse(line);
@@ -57,16 +61,40 @@ function value(schema) {
   }
 }
 
+// Logs in as a person would whose browser follows every page.
+async function logIn() {
+  const args = ["upstream", "login", SERVER, "--no-browser", "--in-file"];
+  if (context.client_id) args.push("--client-id", context.client_id);
+  if (context.client_secret) args.push("--client-secret-variable", "CLIENT_SECRET");
+  const login = spawn(process.env.MCP_BRIDGE, args, { ...place, stdio: ["ignore", "pipe", "inherit"] });
+  const ended = new Promise((end) => login.once("exit", end));
+  for await (const line of createInterface({ input: login.stdout })) {
+    console.error(line);
+    if (/^ +https?:/.test(line)) await fetch(line.trim());
+  }
+  if ((await ended) !== 0) throw new Error("the login failed");
+}
+
 // The tools that the bridge lists of the server, once that is connected and all of them are there, or can't be.
 async function tools() {
   const until = Date.now() + TO_LIST;
+  let loggedIn = false;
+  let patience = 0;
   for (;;) {
     const { result: status } = await ask("tools/call", { name: "upstream-status", arguments: {} });
     const state = status.content[0].text;
     const { result } = await ask("tools/list");
     const found = result.tools.filter((tool) => tool.name.startsWith(`${SERVER}__`));
+    if (!loggedIn && state.includes("upstream login")) {
+      await logIn();
+      loggedIn = true;
+      // The bridge looks for what a command wants of it once a second.
+      patience = Date.now() + 5_000;
+      continue;
+    }
     const count = /: connected for [^,]*, (\d+) tools?/.exec(state)?.[1];
-    if (found.length === Number(count) || / failed /.test(state)) {
+    const gaveUp = / failed /.test(state) && (!loggedIn || Date.now() > patience);
+    if (found.length === Number(count) || gaveUp) {
       console.error(state);
       return found;
     }
