@@ -295,6 +295,32 @@ async fn a_token_whose_time_is_over_is_renewed_and_a_lost_login_is_told() {
 }
 
 #[tokio::test]
+async fn a_login_with_too_few_rights_is_told_with_the_command_that_gets_them() {
+    let guarded = Guarded::new("login").await;
+    guarded.log_in(&[]).await;
+    let mut bridge = guarded.session().await;
+    let called = bridge.call("notes__note", json!({"text": "one"})).await;
+    assert_eq!(called.text, "noted one");
+    fs::write(guarded.place.path("needs"), "notes $(admin)").unwrap();
+    let lacks = bridge.call("notes__note", json!({"text": "two"})).await;
+    // What a server says does nothing in a shell.
+    assert!(
+        lacks.is_error
+            && lacks.text.contains(
+                "(HTTP 403): run `mcp-bridge upstream login notes --scope notes --scope '$(admin)'`"
+            ),
+        "{}",
+        lacks.text
+    );
+    let more = ["--scope", "notes", "--scope", "$(admin)"];
+    assert!(guarded.log_in(&more).await.is_well);
+    let called = bridge.call("notes__note", json!({"text": "three"})).await;
+    assert_eq!(called.text, "noted three");
+    assert_eq!(guarded.place.lines("calls"), ["one", "three"]);
+    bridge.leave().await;
+}
+
+#[tokio::test]
 async fn a_login_that_fails_says_why() {
     let guarded = Guarded::new("login").await;
     fs::write(guarded.place.path("deny"), "").unwrap();

@@ -116,6 +116,9 @@ class Handler(BaseHTTPRequestHandler):
             login.forget()
             if not login.lets_in(self.headers.get("Authorization")):
                 return self.reply(401, WWW_Authenticate=login.challenge())
+            if needed := login.lacks(self.headers.get("Authorization")):
+                challenge = f'Bearer error="insufficient_scope", scope="{needed}"'
+                return self.reply(403, WWW_Authenticate=challenge)
         message = json.loads(body)
         if MODE == "older":
             return self.older(message)

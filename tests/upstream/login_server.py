@@ -1,7 +1,7 @@
 """A login server (OAuth 2.1), as far as MCP asks for one: `login_server.Login(origin, folder)`.
 
 It stands on the same origin as the MCP server that uses it. Whoever opens its login page is logged in, unless there is a
-file FOLDER/deny. Access tokens live for FOLDER/life seconds, an hour if there is no such file. A refresh token is good for
+file FOLDER/deny. While there is a file FOLDER/needs, what it says are the rights that a token must give. Access tokens live for FOLDER/life seconds, an hour if there is no such file. A refresh token is good for
 one refresh, and each refresh adds a line to FOLDER/refreshes. Needs Python 3 alone.
 """
 
@@ -19,7 +19,7 @@ class Login:
     def __init__(self, origin, folder, takes_strangers=True):
         self.origin, self.folder, self.takes_strangers = origin, folder, takes_strangers
         self.lock = threading.Lock()
-        self.clients, self.codes, self.tokens, self.refreshes = {"known": None}, {}, {}, set()
+        self.clients, self.codes, self.tokens, self.refreshes = {"known": None}, {}, {}, {}
 
     def path(self, name):
         return os.path.join(self.folder, name)
@@ -31,7 +31,16 @@ class Login:
         """Whether this is what somebody shows who is logged in."""
         with self.lock:
             kind, _, token = (authorization or "").partition(" ")
-            return kind == "Bearer" and self.tokens.get(token, 0) > time.time()
+            return kind == "Bearer" and self.tokens.get(token, (0,))[0] > time.time()
+
+    def lacks(self, authorization):
+        """The rights that are needed, if this does not give them all; none if it does."""
+        if not os.path.exists(self.path("needs")):
+            return None
+        with open(self.path("needs")) as file:
+            needed = file.read()
+        token = (authorization or "").partition(" ")[2]
+        return None if set(needed.split()) <= set(self.tokens[token][1].split()) else needed
 
     def forget(self):
         """Forgets all access tokens where FOLDER/forget-login is made, and all refresh tokens too where that says `all`."""
@@ -102,6 +111,7 @@ class Login:
                 challenge = base64.urlsafe_b64encode(challenge).decode().rstrip("=")
                 if given is None or given["code_challenge"] != challenge or given["client_id"] != asked["client_id"]:
                     return refused
+                scope = given.get("scope", "")
             else:
                 with open(self.path("refreshes"), "a") as file:
                     file.write("refresh\n")
@@ -109,13 +119,13 @@ class Login:
                 time.sleep(0.3)
                 if asked["refresh_token"] not in self.refreshes:
                     return refused
-                self.refreshes.remove(asked["refresh_token"])
+                scope = self.refreshes.pop(asked["refresh_token"])
             token, refresh = secrets.token_hex(8), secrets.token_hex(8)
             life = 3600
             if os.path.exists(self.path("life")):
                 with open(self.path("life")) as file:
                     life = float(file.read())
-            self.tokens[token] = time.time() + life
-            self.refreshes.add(refresh)
+            self.tokens[token] = time.time() + life, scope
+            self.refreshes[refresh] = scope
             given = {"access_token": token, "token_type": "Bearer", "expires_in": int(life), "refresh_token": refresh}
             return 200, {}, given

@@ -47,6 +47,10 @@ pub struct Login {
     #[arg(long, value_name = "NAME", requires = "client_id")]
     client_secret_variable: Option<String>,
 
+    /// A right to ask for, instead of those that the server names; may be given more than once
+    #[arg(long, value_name = "SCOPE")]
+    scope: Vec<String>,
+
     /// The port of this machine that the browser comes back to, if it must be a certain one
     #[arg(long, value_name = "PORT")]
     callback_port: Option<u16>,
@@ -67,6 +71,7 @@ pub fn log_in(login: &Login, folders: &Folders) -> ExitCode {
         let wanted = Wanted {
             client_id: login.client_id.clone(),
             client_secret,
+            scopes: login.scope.clone(),
             port: login.callback_port,
         };
         let waiting = match Waiting::begin(&server, &wanted).await {

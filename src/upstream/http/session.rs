@@ -159,10 +159,9 @@ impl Client {
     fn refused(&self, error: Failure) -> Failure {
         match (&error, &self.pass) {
             (StreamableHttpError::AuthRequired(_), Some(pass)) => failure(pass.what_to_do()),
-            (StreamableHttpError::InsufficientScope(_), Some(pass)) => failure(format!(
-                "it asks for more rights than this login has (HTTP 403): {}",
-                pass.how_to_log_in()
-            )),
+            (StreamableHttpError::InsufficientScope(refusal), Some(pass)) => {
+                failure(pass.what_lacks(refusal.required_scope.as_deref().unwrap_or_default()))
+            }
             _ => error,
         }
     }

@@ -48,6 +48,8 @@ pub struct Wanted {
     pub client_id: Option<String>,
     /// The secret that goes with it.
     pub client_secret: Option<String>,
+    /// The rights to ask for; those that the server names, if none are given.
+    pub scopes: Vec<String>,
     /// The port that the browser is to come back to; any, if none is given.
     pub port: Option<u16>,
 }
@@ -135,7 +137,10 @@ impl Waiting {
         manager.set_metadata(found);
         let credentials = InMemoryCredentialStore::new();
         manager.set_credential_store(credentials.clone());
-        let scopes = manager.select_initial_scopes(&[]).await;
+        let scopes = match wanted.scopes.as_slice() {
+            [] => manager.select_initial_scopes(&[]).await,
+            wanted => wanted.to_vec(),
+        };
         let scopes: Vec<_> = scopes.iter().map(String::as_str).collect();
         let secret = match &wanted.client_id {
             Some(id) => {

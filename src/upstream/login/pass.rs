@@ -1,6 +1,7 @@
 //! What a request to a server shows of the login there, renewed when its time is over or the server has had enough of it.
 
 use std::{
+    borrow::Cow,
     sync::{Mutex, PoisonError},
     time::{Duration, SystemTime, UNIX_EPOCH},
 };
@@ -46,6 +47,8 @@ struct Token {
     /// When it should be another.
     until: Option<SystemTime>,
     can_be_renewed: bool,
+    /// The rights that it gives, as far as that is known.
+    scopes: Vec<String>,
 }
 
 impl Token {
@@ -68,6 +71,7 @@ impl Token {
             text: response.access_token,
             until,
             can_be_renewed: response.refresh_token.is_some(),
+            scopes: login.credentials.granted_scopes.clone(),
         })
     }
 
@@ -162,12 +166,33 @@ impl Pass {
         )
     }
 
+    /// What to do about a server that wants these rights besides, in its own words.
+    pub fn what_lacks(&self, scopes: &str) -> String {
+        let lacking = scopes.split_whitespace().map(str::to_owned);
+        // Those that there are by now would be gone with another login.
+        let mut all = self.known().map(|token| token.scopes).unwrap_or_default();
+        let lacking: Vec<_> = lacking.filter(|scope| !all.contains(scope)).collect();
+        if !lacking.is_empty() {
+            all.extend(lacking);
+        } else {
+            all.clear();
+        }
+        let asked: String = all
+            .iter()
+            .map(|scope| format!(" --scope {}", in_shell(scope)))
+            .collect();
+        format!(
+            "it asks for more rights than this login has (HTTP 403): run `mcp-bridge upstream login {}{asked}`",
+            in_shell(self.place.server())
+        )
+    }
+
     /// What a person can do to be let in.
-    pub fn how_to_log_in(&self) -> String {
+    fn how_to_log_in(&self) -> String {
         format!(
             "run `mcp-bridge upstream login {}`, or have its entry send a token, as `\"headers\": {{\"Authorization\": \
              \"Bearer ${{NAME}}\"}}`",
-            self.place.server()
+            in_shell(self.place.server())
         )
     }
 
@@ -184,6 +209,11 @@ impl Pass {
         known.clone_from(&token);
         token
     }
+}
+
+/// A word as a person can type it: what a server says is anything.
+fn in_shell(word: &str) -> String {
+    shlex::try_quote(word).map_or_else(|_| "?".to_owned(), Cow::into_owned)
 }
 
 /// What can renew a login; none if the server has another login server now, which must not see what the old one gave.
