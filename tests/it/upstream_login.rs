@@ -13,13 +13,12 @@ use tokio::{
 
 use crate::common::{
     bridge::Bridge,
-    servers::{Place, file, http_server, listed, status},
+    servers::{Place, http_server, listed, status},
 };
 
 /// A server that asks for a login, and a user's folders.
 struct Guarded {
     place: Place,
-    port: String,
     _server: Child,
 }
 
@@ -40,7 +39,6 @@ impl Guarded {
         );
         Self {
             place,
-            port,
             _server: server,
         }
     }
@@ -207,18 +205,16 @@ async fn a_person_logs_in_once_and_running_bridges_use_it() {
     );
 }
 
-#[cfg(unix)]
 #[tokio::test]
 async fn tokens_are_for_their_user_alone_and_never_shown() {
-    use std::os::unix::fs::PermissionsExt;
-
     let guarded = Guarded::new("login").await;
     let login = guarded.log_in(&[]).await;
     let kept = guarded.logins().remove(0);
     let kept: serde_json::Value = serde_json::from_str(&kept).unwrap();
     let tokens = &kept["login"]["credentials"]["token_response"];
-    let folder = guarded.place.path("state/upstream/logins");
-    for file in fs::read_dir(folder).unwrap() {
+    #[cfg(unix)]
+    for file in fs::read_dir(guarded.place.path("state/upstream/logins")).unwrap() {
+        use std::os::unix::fs::PermissionsExt;
         let file = file.unwrap();
         let mode = file.metadata().unwrap().permissions().mode() & 0o777;
         assert_eq!(mode, 0o600, "{:?}", file.path());
@@ -377,10 +373,11 @@ async fn the_page_is_opened_in_the_persons_browser() {
         .spawn()
         .unwrap();
     let mut lines = BufReader::new(login.stdout.take().unwrap()).lines();
-    file(&opened).await;
+    crate::common::servers::file(&opened).await;
     let page = fs::read_to_string(&opened).unwrap();
     let page = page.trim();
-    let authorize = format!("http://127.0.0.1:{}/authorize?", guarded.port);
+    let port = fs::read_to_string(guarded.place.path("port")).unwrap();
+    let authorize = format!("http://127.0.0.1:{port}/authorize?");
     assert!(page.starts_with(&authorize), "{page}");
 
     // Whoever doesn't know the login's secret can't end it.
