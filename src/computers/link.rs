@@ -233,7 +233,8 @@ impl Link {
         self.outlet.call();
     }
 
-    /// As [`Doubt::raise`].
+    /// Has a sign of life asked for, and waits a moment for it. Returns within what time it will be known that the link is
+    /// dead; none if it lives, or nothing but its connection can tell.
     pub async fn raise_doubt(&self) -> Option<Duration> {
         self.doubt.raise(|| self.call()).await
     }
