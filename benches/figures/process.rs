@@ -114,7 +114,8 @@ impl Process {
     pub fn wait_for_computers(&mut self, count: usize) -> Result<()> {
         let start = Instant::now();
         while start.elapsed() < Duration::from_secs(60) {
-            if self.list()?["computers"].as_array().map_or(0, Vec::len) >= count {
+            // The list itself comes in pages.
+            if self.list()?["total"].as_u64() >= Some(count as u64) {
                 return Ok(());
             }
             std::thread::sleep(Duration::from_millis(20));
