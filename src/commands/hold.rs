@@ -147,7 +147,7 @@ fn hold(command: &[OsString]) -> Result<u8, NotHeld> {
     thread::spawn(move || reap(child, &reaper));
     let watcher = tell.clone();
     thread::spawn(move || watch_input(&watcher));
-    let code = runtime.block_on(until_nothing_is_left(events, signals, tell, program));
+    let code = runtime.block_on(until_nothing_is_left(events, signals, tell));
     // Threads still wait for what does not come.
     runtime.shutdown_background();
     Ok(code)
@@ -157,7 +157,6 @@ async fn until_nothing_is_left(
     mut events: UnboundedReceiver<Event>,
     mut signals: LeaveSignals,
     tell: UnboundedSender<Event>,
-    program: &OsString,
 ) -> u8 {
     // From now on the signal that asks the whole group does not end this process.
     tokio::spawn(async move {
@@ -175,10 +174,6 @@ async fn until_nothing_is_left(
     let patience = match events.recv().await {
         Some(Event::InputEnded) => TO_LEAVE,
         Some(Event::Ended(status)) => {
-            console::note(&format!(
-                "mcp-bridge: `{}` ended by itself: {status}",
-                program.to_string_lossy()
-            ));
             end = Some(status);
             Duration::ZERO
         }
