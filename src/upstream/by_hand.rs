@@ -9,7 +9,7 @@ use tokio::{sync::mpsc, task::JoinHandle, time::timeout};
 use super::{
     answers,
     config::variables,
-    configured::Configured,
+    configured::{Configured, those},
     entry::Entry,
     listing::Listing,
     names,
@@ -42,13 +42,6 @@ pub enum CantAsk {
     /// It does not come up.
     #[error(transparent)]
     NotReached(NotReached),
-}
-
-fn those(names: &[String]) -> String {
-    match names {
-        [] => "None is configured here; `mcp-bridge upstream add` adds one.".to_owned(),
-        names => format!("Configured here: {}.", names.join(", ")),
-    }
 }
 
 impl ByHand {

@@ -41,3 +41,11 @@ impl Configured {
         report::notes(&self.found, self.trusted)
     }
 }
+
+/// Which servers there are, for a person who named another.
+pub fn those(names: &[String]) -> String {
+    match names {
+        [] => "None is configured here; `mcp-bridge upstream add` adds one.".to_owned(),
+        names => format!("Configured here: {}.", names.join(", ")),
+    }
+}

@@ -72,16 +72,7 @@ pub fn read_by(entry: &Entry, folder: &Path) -> BTreeSet<String> {
         folder,
     };
     // What can't be filled in has been read as far as it goes.
-    let _ = match &entry.reach {
-        Reach::Program(program) => {
-            let without_file = Program {
-                env_file: None,
-                ..program.clone()
-            };
-            surroundings.in_program(&without_file).map(|_| ())
-        }
-        Reach::Address(address) => surroundings.in_address(address).map(|_| ()),
-    };
+    let _ = surroundings.tried(entry);
     read.into_inner().unwrap_or_else(PoisonError::into_inner)
 }
 
@@ -111,6 +102,20 @@ impl Surroundings<'_> {
                 None => None,
             },
         })
+    }
+
+    /// Whether an entry's variables can be filled in, but for those in its `envFile`.
+    fn tried(&self, entry: &Entry) -> Result<(), VariableError> {
+        match &entry.reach {
+            Reach::Program(program) => {
+                let without_file = Program {
+                    env_file: None,
+                    ..program.clone()
+                };
+                self.in_program(&without_file).map(|_| ())
+            }
+            Reach::Address(address) => self.in_address(address).map(|_| ()),
+        }
     }
 
     /// The address with its variables filled in.
@@ -302,17 +307,7 @@ pub fn not_available(entry: &Entry) -> Option<String> {
         variable: &|_| Some("x".to_owned()),
         folder: Path::new(""),
     };
-    let filled = match &entry.reach {
-        Reach::Program(program) => {
-            let without_file = Program {
-                env_file: None,
-                ..program.clone()
-            };
-            surroundings.in_program(&without_file).map(|_| ())
-        }
-        Reach::Address(address) => surroundings.in_address(address).map(|_| ()),
-    };
-    match filled {
+    match surroundings.tried(entry) {
         Err(VariableError::NotAvailable(form)) => Some(form),
         _ => None,
     }

@@ -6,7 +6,7 @@ use thiserror::Error;
 use super::kept::Place;
 use crate::upstream::{
     config::variables::{Surroundings, VariableError},
-    configured::Configured,
+    configured::{Configured, those},
     entry::Reach,
     http::{AddressError, Target},
     settings::Settings,
@@ -26,10 +26,7 @@ pub struct Guarded {
 #[derive(Debug, Error)]
 pub enum NotGuarded {
     /// There is none of this name.
-    #[error("There is no server `{0}`. {those}", those = match .1.as_slice() {
-        [] => "None is configured here; `mcp-bridge upstream add` adds one.".to_owned(),
-        names => format!("Configured here: {}.", names.join(", ")),
-    })]
+    #[error("There is no server `{0}`. {others}", others = those(.1))]
     Unknown(String, Vec<String>),
     /// It is a program.
     #[error(
