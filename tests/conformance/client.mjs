@@ -10,6 +10,8 @@ import { createInterface } from "node:readline";
 
 // How long the server has to be listed, or found wanting. It takes moments; this only counts when something is broken.
 const TO_LIST = 100_000;
+// How long it may be found wanting: the bridge tries again, and on a machine with much else to do a first try may fail.
+const TO_RECOVER = 15_000;
 const SERVER = "suite";
 
 const folder = mkdtempSync(join(tmpdir(), "mcp-bridge-"));
@@ -79,7 +81,7 @@ async function logIn() {
 async function tools() {
   const until = Date.now() + TO_LIST;
   let loggedIn = false;
-  let patience = 0;
+  let failing;
   for (;;) {
     const { result: status } = await ask("tools/call", { name: "upstream-status", arguments: {} });
     const state = status.content[0].text;
@@ -88,12 +90,12 @@ async function tools() {
     if (!loggedIn && state.includes("upstream login")) {
       await logIn();
       loggedIn = true;
-      // The bridge looks for what a command wants of it once a second.
-      patience = Date.now() + 5_000;
+      failing = undefined;
       continue;
     }
     const count = /: connected for [^,]*, (\d+) tools?/.exec(state)?.[1];
-    const gaveUp = / failed /.test(state) && (!loggedIn || Date.now() > patience);
+    failing = / failed /.test(state) ? (failing ?? Date.now()) : undefined;
+    const gaveUp = failing && Date.now() > failing + TO_RECOVER;
     if (found.length === Number(count) || gaveUp) {
       console.error(state);
       return found;

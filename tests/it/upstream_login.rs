@@ -317,6 +317,29 @@ async fn a_login_with_too_few_rights_is_told_with_the_command_that_gets_them() {
 }
 
 #[tokio::test]
+async fn a_connection_that_was_closed_meanwhile_costs_nobody_their_login() {
+    let guarded = Guarded::new("login").await;
+    let hang_up = guarded.place.path("hang-up");
+    fs::write(&hang_up, "once\n").unwrap();
+    let login = guarded.log_in(&[]).await;
+    assert!(login.is_well, "{}", login.text);
+    assert_eq!(fs::read_to_string(&hang_up).unwrap(), "");
+
+    // A login server that never answers is told of.
+    fs::write(&hang_up, "once\ntwice\nand again\n").unwrap();
+    let login = guarded.log_in(&[]).await;
+    assert!(
+        !login.is_well
+            && login.text.contains(
+                "its login server gave no answer when it was asked for a token: try again"
+            ),
+        "{}",
+        login.text
+    );
+    assert_eq!(fs::read_to_string(&hang_up).unwrap(), "and again\n");
+}
+
+#[tokio::test]
 async fn a_login_that_fails_says_why() {
     let guarded = Guarded::new("login").await;
     fs::write(guarded.place.path("deny"), "").unwrap();

@@ -111,6 +111,9 @@ class Handler(BaseHTTPRequestHandler):
     def do_POST(self):
         body = self.rfile.read(int(self.headers["Content-Length"]))
         if MODE.startswith("login"):
+            if login.hangs_up(self.path):
+                self.close_connection = True
+                return None
             if answer := login.post(self.path, body):
                 return self.of_login(answer)
             login.forget()

@@ -1,8 +1,10 @@
 """A login server (OAuth 2.1), as far as MCP asks for one: `login_server.Login(origin, folder)`.
 
 It stands on the same origin as the MCP server that uses it. Whoever opens its login page is logged in, unless there is a
-file FOLDER/deny. While there is a file FOLDER/needs, what it says are the rights that a token must give. Access tokens live for FOLDER/life seconds, an hour if there is no such file. A refresh token is good for
-one refresh, and each refresh adds a line to FOLDER/refreshes. Needs Python 3 alone.
+file FOLDER/deny. While there is a file FOLDER/needs, what it says are the rights that a token must give. Access tokens live
+for FOLDER/life seconds, an hour if there is no such file. A refresh token is good for one refresh, and each refresh adds a
+line to FOLDER/refreshes. Who asks for a token takes a line from FOLDER/hang-up, if there is one, and gets no answer. Needs
+Python 3 alone.
 """
 
 import base64
@@ -52,6 +54,17 @@ class Login:
                     self.refreshes.clear()
             self.tokens.clear()
             os.remove(self.path("forget-login"))
+
+    def hangs_up(self, target):
+        """Whether this request gets no answer, as where a connection was about to be closed."""
+        with self.lock:
+            if target != "/token" or not os.path.exists(self.path("hang-up")):
+                return False
+            with open(self.path("hang-up")) as file:
+                left = file.readlines()
+            with open(self.path("hang-up"), "w") as file:
+                file.writelines(left[1:])
+            return bool(left)
 
     def get(self, target):
         """Status, headers and body for a GET; none if the page is not ours."""

@@ -34,6 +34,10 @@ use crate::upstream::login::pass::Pass;
 /// How long a connection to a server may take.
 const TO_CONNECT: Duration = Duration::from_secs(10);
 
+/// How long a connection that nothing uses is kept. What servers are mostly made with, Node.js and uvicorn, close theirs
+/// after five seconds, without a word: a request that is sent at that moment fails, and nobody can say whether it began.
+const KEPT_IDLE: Duration = Duration::from_secs(4);
+
 /// How often in a row a server may say that it is elsewhere.
 const MOST_MOVES: usize = 5;
 
@@ -95,7 +99,9 @@ pub fn plain() -> Result<reqwest::Client, reqwest::Error> {
 }
 
 fn builder() -> reqwest::ClientBuilder {
-    reqwest::Client::builder().connect_timeout(TO_CONNECT)
+    reqwest::Client::builder()
+        .connect_timeout(TO_CONNECT)
+        .pool_idle_timeout(KEPT_IDLE)
 }
 
 impl Client {

@@ -9,7 +9,7 @@ use reqwest::{
 };
 use rmcp::transport::auth::{
     AuthError, AuthorizationCallback, AuthorizationManager, CredentialStore,
-    InMemoryCredentialStore, OAuthClientConfig,
+    InMemoryCredentialStore, InMemoryStateStore, OAuthClientConfig, StateStore,
 };
 use thiserror::Error;
 use tokio::time::timeout;
@@ -19,7 +19,7 @@ use super::{
     callback::{self, Answer, Callback},
     guarded::Guarded,
     kept::{KeptError, Kind, Login, Place},
-    words::words,
+    words::{NO_ANSWER, words},
 };
 use crate::{
     base::excerpt,
@@ -104,6 +104,7 @@ impl From<AuthError> for LoginError {
 /// A login that waits for its person.
 pub struct Waiting {
     manager: AuthorizationManager,
+    begun: InMemoryStateStore,
     credentials: InMemoryCredentialStore,
     callback: Callback,
     secret: Option<String>,
@@ -137,6 +138,8 @@ impl Waiting {
         manager.set_metadata(found);
         let credentials = InMemoryCredentialStore::new();
         manager.set_credential_store(credentials.clone());
+        let begun = InMemoryStateStore::new();
+        manager.set_state_store(begun.clone());
         let scopes = match wanted.scopes.as_slice() {
             [] => manager.select_initial_scopes(&[]).await,
             wanted => wanted.to_vec(),
@@ -169,6 +172,7 @@ impl Waiting {
         let state = state.ok_or_else(odd)?.1.into_owned();
         Ok(Self {
             manager,
+            begun,
             credentials,
             callback,
             secret,
@@ -207,12 +211,7 @@ impl Waiting {
             Err(_) => return Err(LoginError::Nobody),
         };
         let given = AuthorizationCallback::from_redirect_url(&address)?;
-        let exchange = self.manager.exchange_code_for_token_with_issuer(
-            &given.code,
-            &given.csrf_token,
-            given.issuer.as_deref(),
-        );
-        timeout(TO_PREPARE, exchange)
+        timeout(TO_PREPARE, exchanged(&self.manager, &self.begun, &given))
             .await
             .map_err(|_| LoginError::TooSlow)??;
         let nothing = || LoginError::Refused("its login server gave no token".to_owned());
@@ -224,6 +223,33 @@ impl Waiting {
         };
         let _lock = place.lock().await?;
         Ok(place.save(login, kind).await?)
+    }
+}
+
+/// Has the login server give tokens for a code.
+///
+/// It may have closed the connection from before while the person was on its page, which shows only when it is used. Then
+/// the code is sent again, over a new one: if the login server took it after all, it says so.
+async fn exchanged(
+    manager: &AuthorizationManager,
+    begun: &InMemoryStateStore,
+    given: &AuthorizationCallback,
+) -> Result<(), AuthError> {
+    let exchange = || {
+        manager.exchange_code_for_token_with_issuer(
+            &given.code,
+            &given.csrf_token,
+            given.issuer.as_deref(),
+        )
+    };
+    // The first try uses it up.
+    let kept = begun.load(&given.csrf_token).await?;
+    match (exchange().await, kept) {
+        (Err(AuthError::TokenExchangeFailed(why)), Some(kept)) if why == NO_ANSWER => {
+            begun.save(&given.csrf_token, kept).await?;
+            exchange().await.map(drop)
+        }
+        (answer, _) => answer.map(drop),
     }
 }
 
