@@ -97,8 +97,11 @@ impl Folders {
         let mut look = Look::default();
         let mut made = Vec::new();
         for root in self.roots.clone() {
-            let manifests = match files::manifests(&root.path) {
-                Ok(manifests) => manifests,
+            let manifests = match files::look(&root.path) {
+                Ok(found) => {
+                    look.problems.extend(found.passed_over);
+                    found.manifests
+                }
                 Err(error) => {
                     let is_missing = error.kind() == io::ErrorKind::NotFound;
                     if root.is_named || !is_missing {

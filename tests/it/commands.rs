@@ -297,6 +297,76 @@ fn a_new_tool_is_written_checked_listed_and_run() {
 }
 
 #[test]
+fn a_slip_in_a_manifest_is_told_with_what_was_meant() {
+    let folder = tempfile::tempdir().unwrap();
+    let tools = folder.path().join("mine");
+    std::fs::create_dir_all(tools.join("other")).unwrap();
+    std::fs::write(tools.join("h.lua"), "return { call = function() end }").unwrap();
+    std::fs::write(tools.join("other/_index.yml"), "entries: []").unwrap();
+    let manifest = r#"shared: &shared
+  kind: function.lua
+  source: file://h.lua
+entries:
+  - {name: merged, <<: *shared, meta: {mcp.tool: true, mcp.name: merged}}
+  - {name: a, kind: functon.lua, source: file://h.lua, meta: {mcp.tool: true, mcp.name: a}}
+  - {name: b, <<: *shared, meta: {mcp.tool: true, mcp.name: b, mcp.inputschema: {type: object}}}
+  - {name: c, <<: *shared, meta: {mcp.tool: true, mcp.name: c, mcp.annotations: {readonly: true}}}
+  - {name: d, <<: *shared, meta: {mcp.name: d}}
+  - {name: e, kind: process.lua, meta: {mcp.tool: true, mcp.name: e}}
+  - {name: f, sorce: file://h.lua, kind: function.lua, meta: {mcp.tool: true, mcp.name: f}}
+  - {name: g, source: file://h.lua, kind: resource, meta: {mcp.uri: "a://g", mcp.text: g}}
+  - {name: h, kind: resource, meta: {mcp.uri: "a://h", mcp.blob: "AAAA", mcp.mimeType: image/png}}
+  - {name: i, kind: prompt, meta: {mcp.messages: [{content: {type: image, data: "?", mimeType: image/png}}]}}
+  - {name: j, kind: prompt, source: file://h.lua, meta: {mcp.text: j}}
+  - {name: k, kind: prompt, meta: {mcp.text: k, mcp.arguments: [{name: k, require: true}]}}
+  - {name: others, kind: function.lua, modules: [json], meta: {type: tool, input_schema: "{}"}}
+  - {name: off, <<: *shared, meta: {mcp.tool: false, mcp.name: off}}
+"#;
+    std::fs::write(tools.join("_index.yaml"), manifest).unwrap();
+    let tools = tools.to_str().unwrap();
+    let checked = text(&run(folder.path(), &["tools", "check", tools]).stdout);
+    for (line, said) in [
+        (
+            6,
+            "there is no kind `functon.lua`; did you mean `function.lua`?",
+        ),
+        (
+            7,
+            "`mcp.inputschema` means nothing here; did you mean `mcp.inputSchema`?",
+        ),
+        (
+            8,
+            "`readonly` means nothing here; did you mean `readOnlyHint`?",
+        ),
+        (
+            9,
+            "`meta` is about a tool, but does not say `mcp.tool: true`",
+        ),
+        (
+            10,
+            "there is no kind `process.lua` of tools here: it is `function.lua`",
+        ),
+        (11, "`sorce` means nothing here; did you mean `source`?"),
+        (
+            12,
+            "the resource g has both `source` and contents in `meta`",
+        ),
+        (13, "`mcp.blob` is not image/png, as its mimeType says"),
+        (14, "its `data` must be base64"),
+        (15, "the prompt j has both `source` and messages of its own"),
+        (16, "`require` means nothing here; did you mean `required`?"),
+    ] {
+        let place = format!("_index.yaml:{line}: {said}");
+        assert!(checked.contains(&place), "no {place} in:\n{checked}");
+    }
+    assert!(checked.contains("_index.yml: is not read: a manifest is named _index.yaml"));
+    assert!(
+        checked.contains("1 tool and 0 prompts and 0 resources can be used; 12 problems."),
+        "{checked}"
+    );
+}
+
+#[test]
 fn what_is_wrong_with_tools_is_told_with_file_line_and_reason() {
     let folder = tempfile::tempdir().unwrap();
     let tools = folder.path().join("mine");
@@ -376,6 +446,11 @@ fn what_is_wrong_with_tools_is_told_with_file_line_and_reason() {
         shown.contains("1 tool and 0 prompts and 0 resources can be used; 10 problems."),
         "{shown}"
     );
+    let list = ["tools", "list", "--tools", tools.to_str().unwrap()];
+    let listed = text(&run(folder.path(), &list).stderr);
+    for line in shown.lines().filter(|line| line.contains(".yaml:")) {
+        assert!(listed.contains(line), "no {line} in:\n{listed}");
+    }
     let nowhere = run(folder.path(), &["tools", "check", "/no/such/folder"]);
     assert!(
         !nowhere.status.success()

@@ -14,6 +14,13 @@ pub enum Kind {
     Resource,
 }
 
+/// What users write for them.
+pub const KINDS: &[&str] = &["function.lua", "computer.lua", "prompt", "resource"];
+
+/// Those that a tool can be of.
+pub const OF_TOOLS: &str =
+    "`function.lua` (on the host) or `computer.lua` (on a computer in the game)";
+
 impl Kind {
     pub fn read(kind: &str, is_built_in: bool) -> Option<Self> {
         Some(match kind {

@@ -4,8 +4,10 @@
 //! `mcp.…` say what clients are shown. What is not for MCP is skipped, so that a manifest can serve another program too.
 //! Nothing here reads a file.
 
+mod encoded;
 mod fields;
 mod handler;
+mod meant;
 mod prompt;
 mod resource;
 mod tool;
@@ -25,6 +27,8 @@ pub use tool::{RunsOn, ToolSpec};
 use fields::Fields;
 use handler::Kind;
 use wrong::Wrong;
+
+use crate::base::text::one_line;
 
 /// The name of a manifest's file.
 pub const FILE: &str = "_index.yaml";
@@ -118,6 +122,7 @@ pub fn read(text: &str, file: &Path, is_built_in: bool) -> Result<Manifest, Prob
     };
     let root = Fields::of(&root, "the manifest").map_err(problem)?;
     let mut manifest = Manifest::default();
+    meant::no_slip(&root, meant::OF_MANIFEST).map_err(problem)?;
     let Some(list) = root.list("entries").map_err(problem)? else {
         return Err(problem(root.wrong("it has no `entries`")));
     };
@@ -135,24 +140,60 @@ pub fn read(text: &str, file: &Path, is_built_in: bool) -> Result<Manifest, Prob
     Ok(manifest)
 }
 
+/// An entry's kind; none if it is another program's.
+fn kind(fields: &Fields<'_>, is_built_in: bool) -> Result<Option<Kind>, Wrong> {
+    // What is no map is another program's too.
+    let meta = fields.map("meta").ok().flatten();
+    let is_tool = meta.is_some_and(|meta| matches!(meta.flag("mcp.tool"), Ok(Some(true))));
+    let Some(kind) = fields.text("kind")? else {
+        meant::no_slip(fields, meant::OF_ENTRY)?;
+        return match is_tool {
+            true => Err(fields.wrong(format!("a tool needs `kind`: {}", handler::OF_TOOLS))),
+            false => Ok(None),
+        };
+    };
+    if let Some(known) = Kind::read(&kind, is_built_in) {
+        return Ok(Some(known));
+    }
+    let wrong = |more: String| {
+        Err(Wrong {
+            line: fields.line_of("kind"),
+            reason: format!("there is no kind `{}`{more}", one_line(&kind)),
+        })
+    };
+    match meant::meant(&kind, handler::KINDS) {
+        Some(meant) => wrong(format!("; did you mean `{meant}`?")),
+        None if is_tool => wrong(format!(" of tools here: it is {}", handler::OF_TOOLS)),
+        None => Ok(None),
+    }
+}
+
 /// One entry; none if it is not for MCP.
 fn entry(node: &tree::Node, is_built_in: bool) -> Result<Option<Entry>, Wrong> {
     let fields = Fields::of(node, "an entry")?;
-    let Some(kind) = fields.text("kind")? else {
+    let Some(kind) = kind(&fields, is_built_in)? else {
         return Ok(None);
     };
-    let Some(kind) = Kind::read(&kind, is_built_in) else {
-        return Ok(None);
-    };
+    meant::no_slip(&fields, meant::OF_ENTRY)?;
     let Some(meta) = fields.map("meta")? else {
         return Ok(None);
     };
-    let is_tool = meta.flag("mcp.tool")?.unwrap_or(false);
+    meant::no_slip(&meta, meant::OF_META)?;
+    let is_tool = meta.flag("mcp.tool")?;
     let is_prompt =
         kind == Kind::Prompt || kind == Kind::Function && meta.flag("mcp.prompt")?.unwrap_or(false);
+    let is_for_mcp = meta
+        .entries()
+        .any(|(key, _)| key.starts_with(meant::PREFIX));
+    if kind != Kind::Resource && !is_prompt && is_tool.is_none() && is_for_mcp {
+        return Err(meta.wrong(
+            "`meta` is about a tool, but does not say `mcp.tool: true`; a tool that is to be off says `mcp.tool: false`",
+        ));
+    }
+    let is_tool = is_tool.unwrap_or(false);
     let what = match kind {
         Kind::Resource => resource::read(&fields, &meta)?.map(What::Resource),
-        _ if is_prompt => Some(What::Prompt(prompt::read(&fields, &meta)?)),
+        _ if is_prompt => Some(What::Prompt(prompt::read(&fields, &meta, kind)?)),
         _ if is_tool => Some(What::Tool(tool::read(&fields, &meta, kind, is_built_in)?)),
         _ => None,
     };

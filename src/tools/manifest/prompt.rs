@@ -6,8 +6,10 @@ use rmcp::model::{Prompt as Definition, PromptArgument};
 use serde_json::Value;
 
 use super::{
+    encoded,
     fields::{Fields, text_of},
-    handler::{Handler, handler},
+    handler::{Handler, Kind, handler},
+    meant,
     tree::NodeKind,
     wrong::Wrong,
 };
@@ -48,7 +50,7 @@ pub struct Parent {
 }
 
 /// Reads it. A key `mcp.prompt.X` may also be called `mcp.X`.
-pub fn read(fields: &Fields<'_>, meta: &Fields<'_>) -> Result<PromptSpec, Wrong> {
+pub fn read(fields: &Fields<'_>, meta: &Fields<'_>, kind: Kind) -> Result<PromptSpec, Wrong> {
     let name = meta
         .first_text(&["mcp.prompt.name", "mcp.name"])?
         .map_or_else(|| fields.text("name"), |name| Ok(Some(name)))?
@@ -81,7 +83,19 @@ pub fn read(fields: &Fields<'_>, meta: &Fields<'_>) -> Result<PromptSpec, Wrong>
         }]);
     }
     let is_fixed = messages.is_some() || !parents.is_empty();
-    let handler = if is_fixed { None } else { handler(fields)? };
+    // In the existing format a prompt may be a function's, whose `source` counts for nothing beside messages.
+    let handler = match is_fixed && kind != Kind::Prompt {
+        true => None,
+        false => handler(fields)?,
+    };
+    if is_fixed && let Some(handler) = &handler {
+        return Err(Wrong {
+            line: handler.line,
+            reason: format!(
+                "the prompt {name} has both `source` and messages of its own; leave one of them out"
+            ),
+        });
+    }
     if !is_fixed && handler.is_none() {
         return Err(meta.wrong(format!(
             "the prompt {name} needs `mcp.prompt.messages`, `mcp.prompt.text`, or a handler in `source`"
@@ -107,6 +121,7 @@ fn arguments(meta: &Fields<'_>) -> Result<Arguments, Wrong> {
     let (mut arguments, mut values) = (Vec::new(), BTreeMap::new());
     for node in list {
         let fields = Fields::of(node, "an argument")?;
+        meant::no_slip(&fields, meant::OF_ARGUMENT)?;
         let name = fields
             .text("name")?
             .ok_or_else(|| fields.wrong("an argument needs `name`"))?;
@@ -136,12 +151,18 @@ fn messages(meta: &Fields<'_>) -> Result<Option<Vec<Message>>, Wrong> {
     };
     let messages = list.iter().enumerate().map(|(index, node)| {
         let fields = Fields::of(node, "a message")?;
+        meant::no_slip(&fields, meant::OF_MESSAGE)?;
+        let node = fields
+            .get("content")
+            .ok_or_else(|| fields.wrong("a message needs `content`"))?;
+        let mut content = node.to_json();
+        encoded::read_block(&mut content).map_err(|reason| Wrong {
+            line: node.line,
+            reason,
+        })?;
         let message = Message {
             role: fields.text("role")?.unwrap_or_else(|| "user".to_owned()),
-            content: fields
-                .get("content")
-                .ok_or_else(|| fields.wrong("a message needs `content`"))?
-                .to_json(),
+            content,
         };
         // What can't be sent is to be known now.
         crate::tools::content::prompt_message(message.to_json(), index + 1)

@@ -3,6 +3,7 @@
 use rmcp::model::{Resource as Definition, ResourceTemplate};
 
 use super::{
+    encoded,
     fields::Fields,
     handler::{Handler, handler},
     wrong::Wrong,
@@ -50,7 +51,10 @@ pub enum Text {
 /// Reads it; none if it is not for MCP: another program's resource has no `mcp.uri`.
 pub fn read(fields: &Fields<'_>, meta: &Fields<'_>) -> Result<Option<ResourceSpec>, Wrong> {
     let Some(uri) = meta.text("mcp.uri")? else {
-        return Ok(None);
+        return match meta.first(&["mcp.text", "mcp.blob"]) {
+            Some(_) => Err(meta.wrong("a resource needs `mcp.uri`, which clients read it by")),
+            None => Ok(None),
+        };
     };
     if !uri.contains(':') || uri.contains(char::is_whitespace) {
         return Err(Wrong {
@@ -66,6 +70,7 @@ pub fn read(fields: &Fields<'_>, meta: &Fields<'_>) -> Result<Option<ResourceSpe
     };
     let (title, description) = (meta.text("mcp.title")?, meta.text("mcp.description")?);
     let mime_type = meta.text("mcp.mimeType")?;
+    let text = text(fields, meta, &name, mime_type.as_deref())?;
     let definition = if uri.contains('{') {
         let mut template = ResourceTemplate::new(uri, name.clone());
         template.title = title;
@@ -79,16 +84,41 @@ pub fn read(fields: &Fields<'_>, meta: &Fields<'_>) -> Result<Option<ResourceSpe
         one.mime_type = mime_type;
         Shown::One(one)
     };
-    let text = if let Some(text) = meta.text("mcp.text")? {
-        Text::Fixed(text)
-    } else if let Some(bytes) = meta.text("mcp.blob")? {
-        Text::Bytes(bytes.split_whitespace().collect())
-    } else {
-        Text::Handler(handler(fields)?.ok_or_else(|| {
-            meta.wrong(format!(
-                "the resource {name} needs `mcp.text`, `mcp.blob`, or a handler in `source`"
-            ))
-        })?)
-    };
     Ok(Some(ResourceSpec { definition, text }))
+}
+
+/// Where its contents come from, which is one place.
+fn text(
+    fields: &Fields<'_>,
+    meta: &Fields<'_>,
+    name: &str,
+    mime_type: Option<&str>,
+) -> Result<Text, Wrong> {
+    let (text, bytes) = (meta.text("mcp.text")?, meta.text("mcp.blob")?);
+    match (text, bytes, handler(fields)?) {
+        (Some(text), None, None) => Ok(Text::Fixed(text)),
+        (None, Some(bytes), None) => match encoded::read(&bytes, mime_type) {
+            Ok(bytes) => Ok(Text::Bytes(bytes)),
+            Err(reason) => Err(Wrong {
+                line: meta.line_of("mcp.blob"),
+                reason: format!("`mcp.blob` {reason}"),
+            }),
+        },
+        (None, None, Some(handler)) => Ok(Text::Handler(handler)),
+        (None, None, None) => Err(meta.wrong(format!(
+            "the resource {name} needs `mcp.text`, `mcp.blob`, or a handler in `source`"
+        ))),
+        (_, _, Some(handler)) => Err(Wrong {
+            line: handler.line,
+            reason: format!(
+                "the resource {name} has both `source` and contents in `meta`; leave one of them out"
+            ),
+        }),
+        (Some(_), Some(_), None) => Err(Wrong {
+            line: meta.line_of("mcp.blob"),
+            reason: format!(
+                "the resource {name} has both `mcp.text` and `mcp.blob`; leave one of them out"
+            ),
+        }),
+    }
 }

@@ -8,6 +8,7 @@ use serde_json::{Value, json};
 use super::{
     fields::Fields,
     handler::{Handler, Kind, handler},
+    meant,
     wrong::Wrong,
 };
 use crate::tools::{annotations, lint};
@@ -124,6 +125,7 @@ fn hints(meta: &Fields<'_>) -> Result<rmcp::model::ToolAnnotations, Wrong> {
     let Some(given) = meta.map("mcp.annotations")? else {
         return Ok(annotations(false, true, false, true));
     };
+    meant::no_slip(&given, meant::OF_ANNOTATIONS)?;
     let read_only = given.flag("readOnlyHint")?.unwrap_or(false);
     Ok(annotations(
         read_only,

@@ -144,7 +144,12 @@ impl Builder {
             Event::SequenceStart(anchor, _) => self.open(NodeKind::List(Vec::new()), anchor, line),
             Event::MappingStart(anchor, _) => self.open(NodeKind::Map(Vec::new()), anchor, line),
             Event::SequenceEnd | Event::MappingEnd => match self.open.pop() {
-                Some(open) => self.add(open.node, open.anchor),
+                Some(mut open) => {
+                    if let NodeKind::Map(entries) = &mut open.node.kind {
+                        merge(entries)?;
+                    }
+                    self.add(open.node, open.anchor)
+                }
                 None => Ok(()),
             },
             Event::Alias(number) => {
@@ -216,7 +221,8 @@ impl Builder {
         match &mut open.node.kind {
             NodeKind::List(items) => items.push(node),
             NodeKind::Map(entries) => match open.key.take() {
-                Some((key, _)) => entries.push((key, node)),
+                // A value that begins on a line of its own is found by its key.
+                Some((key, line)) => entries.push((key, Node { line, ..node })),
                 None => {
                     let line = node.line;
                     let key = key_of(node)?;
@@ -233,6 +239,36 @@ impl Builder {
         }
         Ok(())
     }
+}
+
+/// Adds the entries of the maps that stand under `<<`, as YAML 1.1 had it: what a map says itself wins, and so does an
+/// earlier one of them.
+fn merge(entries: &mut Vec<(String, Node)>) -> Result<(), Wrong> {
+    let Some(place) = entries.iter().position(|(key, _)| key == "<<") else {
+        return Ok(());
+    };
+    let (_, merged) = entries.remove(place);
+    let line = merged.line;
+    let maps = match merged.kind {
+        NodeKind::List(items) => items,
+        kind => vec![Node { line, kind }],
+    };
+    for map in maps {
+        let NodeKind::Map(more) = map.kind else {
+            return Err(Wrong {
+                line,
+                reason:
+                    "`<<` takes the entries of a map, such as `<<: *name`, or of a list of maps"
+                        .to_owned(),
+            });
+        };
+        for (key, node) in more {
+            if !entries.iter().any(|(known, _)| *known == key) {
+                entries.push((key, node));
+            }
+        }
+    }
+    Ok(())
 }
 
 fn key_of(node: Node) -> Result<String, Wrong> {
@@ -320,6 +356,23 @@ mod tests {
             format!("{text}a{n}: &a{n} [*a{last}, *a{last}]\n")
         });
         assert!(wrong(&bomb).1.contains("more than 200000 values"));
+    }
+
+    #[test]
+    fn a_map_takes_the_entries_of_those_it_is_merged_with_and_its_own_win() {
+        assert_eq!(
+            value(
+                "x: &x {a: 1, b: 1}\ny: &y {b: 2, c: 2}\nz:\n  <<: *x\n  b: 3\nq: {<<: [*x, *y]}"
+            ),
+            json!({
+                "x": {"a": 1, "b": 1}, "y": {"b": 2, "c": 2}, "z": {"b": 3, "a": 1}, "q": {"a": 1, "b": 1, "c": 2},
+            })
+        );
+        let (line, reason) = wrong("a: 1\nb:\n  <<: 5\n");
+        assert!(
+            line == 3 && reason.contains("takes the entries of a map"),
+            "{line}: {reason}"
+        );
     }
 
     #[test]
