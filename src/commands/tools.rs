@@ -5,6 +5,7 @@ use std::{
     path::{Path, PathBuf},
     process::ExitCode,
     sync::Arc,
+    time::Duration,
 };
 
 use anyhow::{Context as _, bail};
@@ -21,7 +22,8 @@ use crate::{
     settings::{Config, Flags, FlagsOf, Folders, ToolsConfig},
     tools::{
         self, Catalogue, Client, Context, Found, Level, Listener, Notes, Offer, Pause, Step,
-        builtin, folder,
+        builtin,
+        folder::{self, Look},
         kit::Kit,
         manifest::FILE,
         policy::{Policy, Verdict},
@@ -111,7 +113,9 @@ impl Tools {
 fn list(flags: &Flags, folders: &Folders) -> anyhow::Result<bool> {
     in_runtime(async {
         let config = load(flags, folders)?;
-        let (catalogue, problems) = read(&config, folders);
+        let (mut own, built_in) = own(&config, folders);
+        let look = own.look_closely().await;
+        let (catalogue, problems) = put_together(&config, folders, built_in, look);
         let view = catalogue.now().for_client(Client::Anyone);
         for (tool, verdict) in view.all() {
             let state = match verdict {
@@ -153,7 +157,8 @@ fn check(folder: Option<PathBuf>, flags: &Flags, folders: &Folders) -> anyhow::R
         for root in &roots {
             say(&format!("{}", root.path.display()));
         }
-        let look = folder::Folders::new(roots, kit, &built_in).look();
+        let mut folders = folder::Folders::new(roots, kit, &built_in);
+        let look = folders.look_closely().await;
         for problem in &look.problems {
             say(&problem.to_string());
         }
@@ -186,7 +191,10 @@ fn run(
 ) -> anyhow::Result<bool> {
     in_runtime(async {
         let config = load(flags, folders)?;
-        let (catalogue, problems) = read(&config, folders);
+        let (mut own, built_in) = own(&config, folders);
+        // What is wrong with a handler is told when it is called.
+        let look = own.look();
+        let (catalogue, problems) = put_together(&config, folders, built_in, look);
         for problem in &problems {
             note(problem);
         }
@@ -238,12 +246,21 @@ fn load(flags: &Flags, folders: &Folders) -> anyhow::Result<Config> {
     Ok(Config::load(flags, startup::variable, folders)?)
 }
 
-/// All tools as they are now, and what is wrong.
-fn read(config: &Config, folders: &Folders) -> (Arc<Catalogue>, Vec<String>) {
+/// The folders of tools that are set, and what is built in.
+fn own(config: &Config, folders: &Folders) -> (folder::Folders, Offer) {
     let kit = Kit::default();
     let built_in = builtin::offer(&kit, config.probe_timeout);
     let roots = tools::roots(folders.own_tools(), &config.tools.chosen.folders);
-    let look = folder::Folders::new(roots, kit, &built_in).look();
+    (folder::Folders::new(roots, kit, &built_in), built_in)
+}
+
+/// All tools there are, and what is wrong with those that were looked at.
+fn put_together(
+    config: &Config,
+    folders: &Folders,
+    built_in: Offer,
+    look: Look,
+) -> (Arc<Catalogue>, Vec<String>) {
     let problems = look.problems.iter().map(ToString::to_string).collect();
     let sources = vec![fixed(built_in), fixed(look.offer)];
     let policy = Policy::of(&config.tools, Pause::of(&folders.shared));
@@ -290,6 +307,9 @@ fn write_new(
     if tool.exists() {
         bail!("{} is there already; nothing was written", tool.display());
     }
+    if let Some(origin) = taken(name, own.clone(), &root) {
+        bail!("there is a tool {name} already, in {origin}; nothing was written");
+    }
     fs::create_dir_all(&tool).with_context(|| format!("{} can't be made", tool.display()))?;
     let (kind, handler) = if computer {
         ("computer.lua", ON_COMPUTER)
@@ -310,6 +330,17 @@ fn write_new(
     ));
     say("A bridge that runs has it within a second.");
     Ok(())
+}
+
+/// Where a tool of this name stands, if there is one: built in, or in these folders.
+fn taken(name: &str, own: Option<PathBuf>, root: &Path) -> Option<String> {
+    let kit = Kit::default();
+    let built_in = builtin::offer(&kit, Duration::ZERO);
+    let roots = tools::roots(own, &[root.to_path_buf()]);
+    let found = folder::Folders::new(roots, kit, &built_in).look();
+    let all = built_in.tools.iter().chain(&found.offer.tools);
+    let mut of_this_name = all.filter(|tool| tool.definition().name == name);
+    of_this_name.next().map(|tool| tool.origin())
 }
 
 fn write(file: &Path, text: &str) -> anyhow::Result<()> {

@@ -2,7 +2,7 @@
 //! version.
 
 use std::{
-    collections::BTreeMap,
+    collections::{BTreeMap, BTreeSet},
     hash::{DefaultHasher, Hasher},
     io,
     path::{Path, PathBuf},
@@ -13,8 +13,9 @@ use mlua::{Lua, LuaOptions, StdLib, chunk::ChunkMode};
 
 use super::{
     Offer, builtin, files,
-    kit::{Author, Item, Kit},
+    kit::{Author, Item, Kit, code_of},
     manifest::{self, Entry, Handler, Problem},
+    trials::{Trials, Untried},
 };
 use crate::base::files::{self as any_files, FileError};
 
@@ -23,6 +24,9 @@ const MAX_FILE: u64 = 1024 * 1024;
 
 /// A file that was changed this lately may still be half written.
 const SETTLES: Duration = Duration::from_millis(40);
+
+/// How often a look is taken anew because of that.
+const MOST_SETTLING: usize = 10;
 
 /// A folder of tools.
 #[derive(Debug, Clone, PartialEq, Eq)]
@@ -41,6 +45,7 @@ pub struct Folders {
     taken: BTreeMap<(&'static str, String), String>,
     /// By manifest.
     last: BTreeMap<PathBuf, Vec<Made>>,
+    trials: Trials,
 }
 
 /// What was found.
@@ -52,6 +57,11 @@ pub struct Look {
     pub problems: Vec<Problem>,
     /// A file seemed to be half written: look again in a moment.
     pub is_unsettled: bool,
+    /// Handlers of which it is not known whether they work: see [`Folders::try_handlers`]. A new one is offered all the
+    /// same; a changed one waits, while its last good version goes on.
+    pub untried: Vec<Untried>,
+    /// The files of all handlers.
+    handlers: BTreeSet<PathBuf>,
 }
 
 /// An entry that was made into something.
@@ -84,6 +94,7 @@ impl Folders {
             kit,
             taken: tools.chain(others).collect(),
             last: BTreeMap::new(),
+            trials: Trials::default(),
         }
     }
 
@@ -125,8 +136,33 @@ impl Folders {
             }
         }
         self.last = made.iter().cloned().collect();
+        self.trials.keep(&look.handlers);
         look.offer = self.offer(made, &mut look.problems);
         look
+    }
+
+    /// Reads everything anew, and loads the handlers, so that those that can't work are among the problems.
+    pub async fn look_closely(&mut self) -> Look {
+        let mut look = self.look();
+        let untried = std::mem::take(&mut look.untried);
+        if untried.is_empty() {
+            return look;
+        }
+        self.try_handlers(untried).await;
+        look = self.look();
+        for _ in 0..MOST_SETTLING {
+            if !look.is_unsettled {
+                break;
+            }
+            tokio::time::sleep(SETTLES).await;
+            look = self.look();
+        }
+        look
+    }
+
+    /// Loads handlers of a look. The next one knows what came of it.
+    pub async fn try_handlers(&mut self, untried: Vec<Untried>) {
+        self.trials.run(untried, &self.kit.host).await;
     }
 
     /// A stamp of all files, which differs when one of them does.
@@ -145,6 +181,8 @@ impl Folders {
             last.into_iter()
                 .flatten()
                 .find(|made| made.entry.name == name)
+                // It was offered before it was tried.
+                .filter(|made| !self.is_bad(file, &made.entry))
                 .cloned()
         };
         let text = match self.text_of(file, last.is_some(), look) {
@@ -171,6 +209,19 @@ impl Folders {
             let known = last_of(&entry.name);
             match self.fill_in(file, &mut entry, known.is_some(), look) {
                 Ok(true) => {}
+                Ok(false) => {
+                    all.extend(known);
+                    continue;
+                }
+                Err(problem) => {
+                    look.problems.push(problem);
+                    all.extend(known);
+                    continue;
+                }
+            }
+            match self.tried(file, &entry, look) {
+                Ok(true) => {}
+                Ok(false) if known.is_none() => {}
                 Ok(false) => {
                     all.extend(known);
                     continue;
@@ -248,6 +299,40 @@ impl Folders {
         check_lua(&text, &handler.file).map_err(|(line, reason)| problem(&file, line, reason))?;
         handler.source = Some(text.into());
         Ok(true)
+    }
+
+    /// Whether an entry's handler was tried, if that can be. One that was not is among those to be.
+    fn tried(&self, manifest: &Path, entry: &Entry, look: &mut Look) -> Result<bool, Problem> {
+        let Some(handler) = entry.what.handler_on_host() else {
+            return Ok(true);
+        };
+        let file = path_of(manifest, handler);
+        look.handlers.insert(file.clone());
+        match self.trials.verdict(&file, handler) {
+            Some(Ok(())) => Ok(true),
+            Some(Err(unusable)) => Err(match unusable.line {
+                Some(line) => problem(&file, Some(line), unusable.reason.clone()),
+                None => problem(
+                    manifest,
+                    Some(handler.line),
+                    format!("its handler {}: {}", file.display(), unusable.reason),
+                ),
+            }),
+            None => {
+                let code = code_of(handler)
+                    .map_err(|error| problem(manifest, Some(handler.line), error.to_string()))?;
+                look.untried.push(Untried { file, code });
+                Ok(false)
+            }
+        }
+    }
+
+    /// Whether an entry's handler was tried, and does not work.
+    fn is_bad(&self, manifest: &Path, entry: &Entry) -> bool {
+        entry.what.handler_on_host().is_some_and(|handler| {
+            let verdict = self.trials.verdict(&path_of(manifest, handler), handler);
+            matches!(verdict, Some(Err(_)))
+        })
     }
 
     /// Everything that was made, without what clashes with something before it.

@@ -159,7 +159,11 @@ impl Kit {
     }
 }
 
-fn code_of(handler: &manifest::Handler) -> Result<Code, KitError> {
+/// A handler's Lua, as it runs.
+///
+/// # Errors
+/// Its file was not read.
+pub fn code_of(handler: &manifest::Handler) -> Result<Code, KitError> {
     let source = handler
         .source
         .clone()

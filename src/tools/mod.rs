@@ -43,6 +43,7 @@ mod result;
 pub mod snapshot;
 pub mod source;
 mod tool;
+mod trials;
 mod unanswered;
 pub mod updates;
 mod validation;

@@ -14,6 +14,7 @@ use super::{
     Client, Offer, Source, builtin,
     folder::{Folders, Look, Root},
     kit::Kit,
+    trials::Untried,
 };
 
 /// A burst of changes has ended once nothing happened for this long.
@@ -139,8 +140,9 @@ impl Follower {
             // Before the look, so that what changes meanwhile is told of.
             let watches = self.watch();
             let stamp = self.folders.stamp();
-            let look = self.folders.look();
+            let mut look = self.folders.look();
             let is_unsettled = look.is_unsettled;
+            let untried = std::mem::take(&mut look.untried);
             // What is half written is no mistake yet.
             if !is_unsettled {
                 self.tell(&look);
@@ -150,8 +152,29 @@ impl Follower {
                 std::thread::sleep(AGAIN);
                 continue;
             }
+            if !untried.is_empty() && self.try_handlers(untried) {
+                continue;
+            }
             if !self.wait(stamp, watches, sender) {
                 return;
+            }
+        }
+    }
+
+    /// Loads handlers; tells whether that could be done.
+    fn try_handlers(&mut self, untried: Vec<Untried>) -> bool {
+        // Its own, since this thread is none of the runtime's, and does nothing else meanwhile.
+        let runtime = tokio::runtime::Builder::new_current_thread()
+            .enable_all()
+            .build();
+        match runtime {
+            Ok(runtime) => {
+                runtime.block_on(self.folders.try_handlers(untried));
+                true
+            }
+            Err(error) => {
+                tracing::warn!(%error, "handlers can't be tried");
+                false
             }
         }
     }

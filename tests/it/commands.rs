@@ -5,7 +5,7 @@ use std::{
     process::{Command, Output},
 };
 
-use crate::common::bridge::Bridge;
+use crate::common::{bridge::Bridge, tools::Tools};
 use serde_json::json;
 
 /// The binary with folders of its own.
@@ -289,10 +289,131 @@ fn a_new_tool_is_written_checked_listed_and_run() {
     }
     let again = run(folder.path(), &["tools", "new", "shout"]);
     assert!(!again.status.success() && text(&again.stderr).contains("is there already"));
+    for name in ["exec-lua", "SHOUT"] {
+        let other = folder.path().join("other");
+        let written = run(
+            folder.path(),
+            &["tools", "new", name, "--folder", other.to_str().unwrap()],
+        );
+        let is_taken = text(&written.stderr).contains(&format!(
+            "there is a tool {name} already, in mcp-bridge's own lua/tools/core/_index.yaml:"
+        ));
+        assert_eq!(is_taken, name == "exec-lua", "{}", text(&written.stderr));
+        assert_eq!(other.join(name).exists(), !is_taken);
+    }
     let wrong = run(folder.path(), &["tools", "new", "a/b"]);
     assert!(
         !wrong.status.success()
             && text(&wrong.stderr).contains("a tool's name begins with a letter")
+    );
+}
+
+#[test]
+fn the_first_tool_of_the_paper_works_when_it_is_followed_to_the_letter() {
+    let paper = include_str!("../../examples/tools/README.md").replace("\r\n", "\n");
+    let block = |language: &str| {
+        let (_, rest) = paper.split_once(&format!("```{language}\n")).unwrap();
+        rest.split_once("```").unwrap().0.to_owned()
+    };
+    let folder = tempfile::tempdir().unwrap();
+    let tools = folder.path().join("config/tools");
+    std::fs::create_dir_all(&tools).unwrap();
+    std::fs::write(tools.join("_index.yaml"), block("yaml")).unwrap();
+    std::fs::write(tools.join("greet.lua"), block("lua")).unwrap();
+    let mut said = String::new();
+    for line in block("sh").lines() {
+        let arguments: Vec<_> = line.split(' ').skip(1).collect();
+        let ran = run(folder.path(), &arguments);
+        assert!(ran.status.success(), "{line}: {ran:?}");
+        said += &text(&ran.stdout);
+    }
+    for part in [
+        "nothing is wrong.",
+        "tool      greet  [custom]",
+        "Hello, Ada!\n",
+        "Written: ",
+    ] {
+        assert!(said.contains(part), "no {part} in:\n{said}");
+    }
+    // A second one of its name would clash.
+    let again = run(folder.path(), &["tools", "new", "greet"]);
+    assert!(
+        text(&again.stderr).contains("there is a tool greet already, in "),
+        "{again:?}"
+    );
+}
+
+/// What a handler that can't work does: its Lua, the line that is told, and what is said of it.
+const UNUSABLE: [(&str, &str, Option<usize>, &str); 5] = [
+    (
+        "throws",
+        "local x = nil\nreturn x.y",
+        Some(2),
+        "throws when it is loaded: attempt to index",
+    ),
+    (
+        "thrown",
+        "error('no', 0)",
+        None,
+        "throws when it is loaded: no",
+    ),
+    (
+        "number",
+        "return 5",
+        None,
+        "it must return a table with the function `call`, not a number",
+    ),
+    (
+        "other",
+        "return { cal = print, help = print, n = 1 }",
+        None,
+        "the table it returns has no function `call`; it has the functions `cal`, `help`",
+    ),
+    (
+        "endless",
+        "while true do end",
+        None,
+        "did not end within 5 seconds when it was loaded",
+    ),
+];
+
+#[test]
+fn a_handler_that_can_not_work_is_told_before_it_is_called() {
+    let folder = tempfile::tempdir().unwrap();
+    let tools = Tools::new();
+    for (name, lua, ..) in UNUSABLE {
+        tools.add(name, "");
+        tools.write(&format!("{name}/handler.lua"), lua);
+    }
+    // What can't be known so: what a computer answers, and what there is in the game.
+    tools.add("asks", "");
+    tools.write(
+        "asks/handler.lua",
+        "local all = computers.list()\nreturn { call = function() return #all end }",
+    );
+    tools.add_on_computer("in_game", "");
+    tools.write("in_game/handler.lua", "return turtle.dig()");
+    let path = tools.path().to_str().unwrap();
+    let checked = text(&run(folder.path(), &["tools", "check", path]).stdout);
+    let listed = text(&run(folder.path(), &["tools", "list", "--tools", path]).stderr);
+    for (name, _, line, said) in UNUSABLE {
+        let here = tools.path().join(name);
+        let handler = here.join("handler.lua");
+        let place = match line {
+            Some(line) => format!("{}:{line}: {said}", handler.display()),
+            None => format!(
+                "{}:6: its handler {}: {said}",
+                here.join("_index.yaml").display(),
+                handler.display()
+            ),
+        };
+        for shown in [&checked, &listed] {
+            assert!(shown.contains(&place), "no {place} in:\n{shown}");
+        }
+    }
+    assert!(
+        checked.contains("2 tools and 0 prompts and 0 resources can be used; 5 problems."),
+        "{checked}"
     );
 }
 
@@ -380,7 +501,7 @@ fn what_is_wrong_with_tools_is_told_with_file_line_and_reason() {
             "  - name: {name}\n    kind: function.lua\n    source: file://h.lua\n    meta: {{ mcp.tool: true, mcp.name: {name}{rest} }}\n"
         )
     };
-    write("h.lua", "return {}");
+    write("h.lua", "return { call = print }");
     write("one/h.lua", "return {\n  call = function() return 1 +\n}");
     write("one/_index.yaml", &format!("entries:\n{}", entry("a", "")));
     write("two/_index.yaml", "entries:\n  - name: x\n   kind: y\n");

@@ -494,6 +494,8 @@ async fn a_broken_entry_takes_no_other_down_and_its_last_good_version_goes_on() 
     for (number, (file, text)) in [
         ("bad/handler.lua", "return {"),
         ("bad/handler.lua", ""),
+        ("bad/handler.lua", "error('no')"),
+        ("bad/handler.lua", "return { cal = print }"),
         ("bad/_index.yaml", "entries: ["),
         ("bad/_index.yaml", ""),
         (

@@ -122,7 +122,7 @@ pub struct Ended {
 
 /// Runs handlers in workers.
 pub struct HostHandler {
-    workers: Arc<Workers>,
+    pub(super) workers: Arc<Workers>,
     couriers: Arc<Couriers>,
 }
 
@@ -180,14 +180,7 @@ impl HostHandler {
             record,
         };
         let call = Call { asker, code };
-        let order = Order {
-            source: code.source.to_string(),
-            chunk: code.chunk.clone(),
-            method: code.method.clone(),
-            arguments,
-            memory: MEMORY,
-            output: OUTPUT,
-        };
+        let order = Order::of(code, arguments);
         let mut worker = match timeout_at(deadline, self.workers.take()).await {
             Ok(Ok(worker)) => worker,
             Ok(Err(problem)) => return Err(problem.into()),
@@ -222,6 +215,20 @@ impl HostHandler {
                     ms: time.as_millis(),
                 })
             }
+        }
+    }
+}
+
+impl Order {
+    /// This code, with these arguments.
+    pub fn of(code: &Code, arguments: Value) -> Self {
+        Self {
+            source: code.source.to_string(),
+            chunk: code.chunk.clone(),
+            method: code.method.clone(),
+            arguments,
+            memory: MEMORY,
+            output: OUTPUT,
         }
     }
 }

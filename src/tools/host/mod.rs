@@ -11,8 +11,10 @@ mod protocol;
 mod questions;
 mod record;
 mod sandbox;
+mod trial;
 pub mod worker;
 
 pub use call::{Code, Ended, HostHandler, NotWell};
 pub use pool::{NoWorker, Worker, Workers};
 pub use questions::Rights;
+pub use trial::Unusable;

@@ -192,7 +192,11 @@ impl Workers {
         });
     }
 
-    async fn start(&self) -> Result<Worker, NoWorker> {
+    /// Starts a worker that nobody else has.
+    ///
+    /// # Errors
+    /// See [`NoWorker`].
+    pub(super) async fn start(&self) -> Result<Worker, NoWorker> {
         let program = self
             .program
             .as_ref()
@@ -303,8 +307,15 @@ impl Worker {
         }
     }
 
+    /// Ends the process, and waits until it has.
+    pub(super) async fn end(mut self) {
+        if let Err(error) = self.child.kill().await {
+            tracing::debug!(%error, "a worker process can't be ended");
+        }
+    }
+
     /// Waits until it can take a call.
-    async fn ready(&mut self) -> Result<(), NoWorker> {
+    pub(super) async fn ready(&mut self) -> Result<(), NoWorker> {
         match timeout(READY_TIME, self.receive()).await {
             Ok(Ok(FromWorker::Ready { version })) if version == env!("CARGO_PKG_VERSION") => Ok(()),
             Ok(Ok(FromWorker::Ready { version })) => Err(NoWorker::Version(version)),

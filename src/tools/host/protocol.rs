@@ -15,6 +15,8 @@ pub const MAX_LINE: usize = 10 * 1024 * 1024;
 pub enum ToWorker {
     /// Run this.
     Call(Order),
+    /// Load this, without calling its function.
+    Load(Order),
     /// What came of the worker's question.
     Answer {
         /// The question's number.

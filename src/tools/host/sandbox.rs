@@ -39,11 +39,14 @@ enum SandboxError {
     /// What Lua, or the handler, says of it, with where that was.
     #[error("{0}")]
     Lua(String),
-    #[error("{chunk}: the table it returns has no function `{method}`, but a {found} there")]
+    #[error("{chunk}: the table it returns has no function `{method}`{found}{others}")]
     NoFunction {
         chunk: String,
         method: String,
-        found: &'static str,
+        /// What it has in its place, in words.
+        found: String,
+        /// Which functions it has, in words.
+        others: String,
     },
     #[error("{chunk}: it must return a table with the function `{method}`, not a {found}")]
     NoTable {
@@ -120,10 +123,19 @@ impl Sandbox {
 
     /// Runs a call to its end. Dropping the state afterwards runs the finalizers of what it made.
     pub fn run(&self, order: &Order) -> Done {
+        self.bounded(order, || self.call(order))
+    }
+
+    /// Loads what is to be called, and does not call it.
+    pub fn load(&self, order: &Order) -> Done {
+        self.bounded(order, || {
+            self.function(order).map(|_| End::Values(Vec::new()))
+        })
+    }
+
+    fn bounded(&self, order: &Order, work: impl FnOnce() -> Result<End, SandboxError>) -> Done {
         let end = match self.lua.set_memory_limit(order.memory) {
-            Ok(_) => self
-                .call(order)
-                .unwrap_or_else(|error| End::Failed(error.to_string())),
+            Ok(_) => work().unwrap_or_else(|error| End::Failed(error.to_string())),
             Err(error) => End::Failed(error.to_string()),
         };
         Done {
@@ -191,14 +203,18 @@ impl Sandbox {
                 Ok(other) => Err(SandboxError::NoFunction {
                     chunk: order.chunk.clone(),
                     method: method.clone(),
-                    found: other.type_name(),
+                    found: match type_name(&other) {
+                        "nil" => String::new(),
+                        kind => format!(", but a {kind} there"),
+                    },
+                    others: functions(exports),
                 }),
                 Err(error) => Err(SandboxError::of(&error)),
             },
             other => Err(SandboxError::NoTable {
                 chunk: order.chunk.clone(),
                 method: method.clone(),
-                found: other.map_or("nil", LuaValue::type_name),
+                found: other.map_or("nil", type_name),
             }),
         }
     }
@@ -360,6 +376,37 @@ fn thrown_text(lua: &Lua, thrown: &LuaValue) -> String {
             .unwrap_or_else(|_| format!("a {}", other.type_name())),
     };
     cut(&text, ERROR)
+}
+
+/// A value's type, as Lua calls it.
+fn type_name(value: &LuaValue) -> &'static str {
+    match value.type_name() {
+        "integer" => "number",
+        name => name,
+    }
+}
+
+/// Which functions a table has, in words; nothing if none.
+fn functions(exports: &Table) -> String {
+    /// How many are named.
+    const MOST: usize = 5;
+    let pairs = exports.pairs::<LuaValue, LuaValue>();
+    let mut names: Vec<_> = pairs
+        .filter_map(Result::ok)
+        .filter_map(|pair| match pair {
+            (LuaValue::String(name), LuaValue::Function(_)) => {
+                Some(format!("`{}`", cut(&byte_text::of(&name.as_bytes()), 50)))
+            }
+            _ => None,
+        })
+        .collect();
+    names.sort();
+    names.truncate(MOST);
+    match names.as_slice() {
+        [] => String::new(),
+        [one] => format!("; it has the function {one}"),
+        several => format!("; it has the functions {}", several.join(", ")),
+    }
 }
 
 fn has_tostring(table: &Table) -> bool {

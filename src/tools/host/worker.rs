@@ -52,14 +52,14 @@ pub fn run() -> ExitCode {
         say(&FromWorker::Ready {
             version: env!("CARGO_PKG_VERSION").to_owned(),
         });
-        let order = loop {
+        let done = loop {
             match bridge.lines.recv() {
-                Ok(ToWorker::Call(order)) => break order,
+                Ok(ToWorker::Call(order)) => break sandbox.run(&order),
+                Ok(ToWorker::Load(order)) => break sandbox.load(&order),
                 Ok(ToWorker::Answer { .. }) => {}
                 Err(mpsc::RecvError) => return ExitCode::SUCCESS,
             }
         };
-        let done = sandbox.run(&order);
         say(&FromWorker::Done(done));
         // Only now: finalizers may take as long as they like, and the answer is on its way.
         drop(sandbox);

@@ -86,6 +86,21 @@ pub enum What {
 }
 
 impl What {
+    /// The Lua behind it, if that runs on the host.
+    pub fn handler_on_host(&self) -> Option<&Handler> {
+        match self {
+            Self::Tool(tool) => match &tool.runs_on {
+                RunsOn::Host(handler) => Some(handler),
+                RunsOn::Computer(_) | RunsOn::Bridge(_) => None,
+            },
+            Self::Prompt(prompt) => prompt.handler.as_ref(),
+            Self::Resource(resource) => match &resource.text {
+                Text::Handler(handler) => Some(handler),
+                Text::Fixed(_) | Text::Bytes(_) => None,
+            },
+        }
+    }
+
     /// The Lua behind it, whose source the manifest does not have; none if there is no Lua.
     pub fn handler_mut(&mut self) -> Option<&mut Handler> {
         match self {
