@@ -3,12 +3,22 @@
 -- With one computer a function returns what came of it, or throws what went wrong; with a list of computers it asks
 -- them all at once, and returns a table of what came of each, by what it was named by.
 
-local ask, null, array = ...
+local ask_bridge, null, array = ...
 
 local error, next, select, tostring, type = error, next, select, tostring, type
-local unpack, concat = table.unpack, table.concat
+local unpack, concat, sub = table.unpack, table.concat, string.sub
 
 local computers = {}
+
+-- What the bridge answers; what it refuses is the error of whoever called the function that asks.
+local function ask(question)
+  local done, answer = ask_bridge(question)
+  if not done then
+    local is_named = sub(answer, 1, 10) == "computers."
+    error(is_named and answer or "computers." .. question.of .. ": " .. answer, 3)
+  end
+  return answer
+end
 
 local function check(value, name, ...)
   for i = 1, select("#", ...) do
@@ -35,7 +45,6 @@ end
 
 -- The options, as the bridge takes them: a list without entries stays one.
 local function checked(options)
-  check(options, "options", "table", "nil")
   if not options then return nil end
   local result = {}
   for key, value in next, options do result[key] = value end
@@ -103,7 +112,9 @@ end
 --- The computers there are, offline ones too: each with `id`, `label`, `kind`, `linked`.
 -- @treturn {table,...}
 function computers.list()
-  return ask({ of = "list" })
+  -- No tail call, whose caller would not be known.
+  local list = ask({ of = "list" })
+  return list
 end
 
 --- Runs Lua on one computer, or on several at once.
@@ -113,8 +124,9 @@ end
 -- @tparam[opt] table options `timeoutMs` for each computer (20000), `exclusive`, `arguments`: a list, the code's `...`.
 -- @return The values that the code returned; of several, a table by number: `{ok, returns, output}` or `{ok, error}`.
 function computers.exec(target, code, options)
-  check(target, "#1", "number", "string", "table")
-  check(code, "#2", "string", "function")
+  check(target, "#1 to 'computers.exec'", "number", "string", "table")
+  check(code, "#2 to 'computers.exec'", "string", "function")
+  check(options, "#3 to 'computers.exec'", "table", "nil")
   local ids, is_single = as_list(target)
   local on = for_each(ids, code, "string")
   for i = 1, #on do on[i] = { id = on[i][1], code = on[i][2] } end
@@ -129,9 +141,10 @@ end
 -- @tparam[opt] table options `timeoutMs` for each computer (20000).
 -- @return What the tool's handler returned; of several, a table by number of `{ok, returns}` or `{ok, error}`.
 function computers.call(target, tool, arguments, options)
-  check(target, "#1", "number", "string", "table")
-  check(tool, "#2", "string")
-  check(arguments, "#3", "table", "function", "nil")
+  check(target, "#1 to 'computers.call'", "number", "string", "table")
+  check(tool, "#2 to 'computers.call'", "string")
+  check(arguments, "#3 to 'computers.call'", "table", "function", "nil")
+  check(options, "#4 to 'computers.call'", "table", "nil")
   local ids, is_single = as_list(target)
   local on = for_each(ids, arguments, "table")
   for i = 1, #on do on[i] = { id = on[i][1], arguments = on[i][2] or {} } end

@@ -11,12 +11,21 @@ local KEPT = {
 }
 
 local all = _G
-local concat, load, select, tostring, type = table.concat, load, select, tostring, type
+local concat, error, load, select, tostring, type = table.concat, error, load, select, tostring, type
 local env = {}
 for i = 1, #KEPT do env[KEPT[i]] = all[KEPT[i]] end
 env._G = env
 env.unpack = table.unpack
 rawset(string, "dump", nil)
+math.randomseed(native.seed)
+
+-- A value has to be of one of these types; `what` names it. The error is the caller's caller's.
+local function check(value, what, ...)
+  for i = 1, select("#", ...) do
+    if type(value) == select(i, ...) then return end
+  end
+  error("bad argument " .. what .. " (a " .. concat({ ... }, " or a ") .. " is wanted, not a " .. type(value) .. ")", 3)
+end
 
 local started = os.clock()
 env.os = {
@@ -49,14 +58,34 @@ function env.write(text)
   native.print(tostring(text))
 end
 
-env.json = { array = native.json_array, decode = native.json_decode, encode = native.json_encode, null = native.null }
+env.json = { null = native.null }
+
+function env.json.encode(value)
+  local done, text = native.json_encode(value)
+  if not done then error("json.encode: " .. text, 2) end
+  return text
+end
+
+function env.json.decode(text)
+  check(text, "#1 to 'json.decode'", "string", "number")
+  local done, value = native.json_decode(tostring(text))
+  if not done then error("json.decode: " .. value, 2) end
+  return value
+end
+
+function env.json.array(list)
+  check(list, "#1 to 'json.array'", "table", "nil")
+  return (native.json_array(list))
+end
 
 local function logger(level)
   return function(...)
     local parts = {}
     for i = 1, select("#", ...) do
       local part = select(i, ...)
-      parts[i] = type(part) == "table" and native.json_encode(part) or tostring(part)
+      local done, text
+      if type(part) == "table" then done, text = native.json_encode(part) end
+      parts[i] = done and text or tostring(part)
     end
     native.log(level, concat(parts, " "))
   end
@@ -68,6 +97,8 @@ env.log = setmetatable({
 
 --- Tells the client how far the call has come.
 function env.progress(message, done, total)
+  check(done, "#2 to 'progress'", "number", "nil")
+  check(total, "#3 to 'progress'", "number", "nil")
   native.progress(tostring(message), done, total)
 end
 
@@ -78,7 +109,7 @@ local modules = { computers = env.computers, json = env.json, log = env.log, pro
 function env.require(name)
   local module = modules[name]
   if module == nil then
-    all.error("there is no module '" .. tostring(name) .. "'; there are computers, json, log and progress", 2)
+    error("there is no module '" .. tostring(name) .. "'; there are computers, json, log and progress", 2)
   end
   return module
 end

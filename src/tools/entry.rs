@@ -16,7 +16,7 @@ use super::{
     choosing::{self, ChoiceError},
     coercion::coerced,
     content::{self, tool_result},
-    failure, legible,
+    empties, failure, legible,
     manifest::{RunsOn, ToolSpec},
     result::{ToolFailed, value_of},
     validation::{self, SchemaError, Unfit, Validator},
@@ -92,9 +92,28 @@ impl EntryTool {
 
     async fn handled(&self, context: Context<'_>, arguments: JsonObject) -> Handled {
         match self.checked(context.fleet, arguments).await {
-            Ok(arguments) => self.handler.run(context, arguments).await,
+            Ok(arguments) => self.promised(self.handler.run(context, arguments).await),
             // A client's own words may stand in it, of any length.
             Err(problem) => Handled::Failed(shortened(&problem.to_string(), PROBLEM).into_owned()),
+        }
+    }
+
+    /// What a handler of Lua came to, its empty tables being what the output schema has in their place.
+    fn promised(&self, handled: Handled) -> Handled {
+        match (handled, &self.spec.definition.output_schema) {
+            (Handled::Values(mut values), Some(schema)) => {
+                if let Some(first) = values.first_mut() {
+                    let structured = match first.get("content") {
+                        Some(_) => first.get_mut("structuredContent"),
+                        None => Some(first),
+                    };
+                    if let Some(structured) = structured {
+                        *structured = empties::fitted(schema, structured.take());
+                    }
+                }
+                Handled::Values(values)
+            }
+            (handled, _) => handled,
         }
     }
 

@@ -9,7 +9,7 @@ use serde_json::Value;
 use super::{
     Context,
     choosing::choose,
-    computer::Couriers,
+    computer::{Couriers, RunError},
     entry::{Handled, Handler},
     host::{Code, HostHandler, Rights},
     legible,
@@ -19,6 +19,9 @@ use crate::{computers::ComputerKey, wire::text};
 
 /// How much of what a handler printed is logged, in characters.
 const PRINTED: usize = 2000;
+
+/// What is said with a deadline that came.
+const MORE_TIME: &str = "Whoever wrote it can give it more time by `mcp.timeoutMs` in its entry.";
 
 /// A handler that runs on the host.
 pub struct OnHost {
@@ -45,6 +48,9 @@ impl Handler for OnHost {
             log_printed(&self.code, &ended.printed);
             match ended.end {
                 Ok(values) => Handled::Values(values),
+                Err(problem) if problem.is_timeout() => {
+                    Handled::Failed(format!("{problem} {MORE_TIME}"))
+                }
                 Err(problem) => Handled::Failed(problem.to_string()),
             }
         }
@@ -113,11 +119,18 @@ impl Handler for OnComputer {
                     log_printed(&self.code, &ran.output);
                     Handled::Values(values)
                 }
-                Err(problem) if ran.output.is_empty() => Handled::Failed(problem.to_string()),
-                Err(problem) => Handled::Failed(format!(
-                    "{problem}\n\nOutput before the error:\n{}",
-                    text::read(&ran.output)
-                )),
+                Err(problem) => {
+                    let mut told = problem.to_string();
+                    if matches!(problem, RunError::Stopped { .. }) {
+                        told.push_str(". ");
+                        told.push_str(MORE_TIME);
+                    }
+                    if !ran.output.is_empty() {
+                        told.push_str("\n\nOutput before the error:\n");
+                        told.push_str(&text::read(&ran.output));
+                    }
+                    Handled::Failed(told)
+                }
             }
         }
         .boxed()

@@ -17,6 +17,7 @@ pub mod coercion;
 pub mod completion;
 mod computer;
 mod content;
+mod empties;
 mod entry;
 mod files;
 pub mod folder;

@@ -175,7 +175,9 @@ async fn a_call_that_never_ends_is_stopped_at_its_deadline_and_others_go_on() {
         let answer = bridge.answer(call).await;
         assert!(answer.is_error, "{name}: {}", answer.text);
         assert_eq!(
-            answer.text, "timeout: handler.lua did not end within 400 ms and was stopped.",
+            answer.text,
+            "timeout: handler.lua did not end within 400 ms and was stopped. Whoever wrote it can give it more time by \
+             `mcp.timeoutMs` in its entry.",
             "{name}"
         );
     }
@@ -248,6 +250,79 @@ async fn whatever_is_thrown_is_an_error_with_its_traceback() {
         "script:2: bedrock at 3\n\nstack traceback:\n\t[C]: in function 'error'\n\tscript:2: in function 'dig'\n\tscript:5: in \
          main chunk\n\nOutput before the error:\nbefore\n"
     );
+    bridge.leave().await;
+}
+
+#[tokio::test]
+async fn what_ours_throws_is_a_string_with_the_line_and_the_function() {
+    let mut bridge = Bridge::initialized().await;
+    for (call, said) in [
+        (
+            "json.decode('{')",
+            "json.decode: no valid JSON: EOF while parsing",
+        ),
+        (
+            "json.decode({})",
+            "bad argument #1 to 'json.decode' (a string or a number is wanted, not a table)",
+        ),
+        (
+            "local t = {} t.t = t json.encode(t)",
+            "json.encode: the value holds tables inside more than 64 others, or a cycle",
+        ),
+        (
+            "json.array(5)",
+            "bad argument #1 to 'json.array' (a table or a nil is wanted, not a number)",
+        ),
+        ("json.null.x = 1", "json.null can't be changed"),
+        (
+            "progress('x', {})",
+            "bad argument #2 to 'progress' (a number or a nil is wanted, not a table)",
+        ),
+        (
+            "computers.exec(true, 'y')",
+            "bad argument #1 to 'computers.exec'",
+        ),
+        (
+            "computers.exec(1, 'y', 'z')",
+            "bad argument #3 to 'computers.exec'",
+        ),
+        (
+            "computers.call(1, 'y', {}, 5)",
+            "bad argument #4 to 'computers.call'",
+        ),
+        (
+            "computers.exec(1, 'y', { timeoutMs = 'soon' })",
+            "computers.exec: options: `timeoutMs` must be a number, not \"soon\".",
+        ),
+        (
+            "computers.exec(1, 'y', { exclusive = {} })",
+            "computers.exec: options: `exclusive` must be true or false, not {}.",
+        ),
+        (
+            "computers.call(1, 'y', {}, { timeout = 5 })",
+            "computers.call: options: There is no option `timeout`; did you mean `timeoutMs`?",
+        ),
+    ] {
+        let code = format!(
+            "local ok, problem = pcall(function()\n  {call} return 1\nend)\nreturn tostring(ok) .. type(problem) .. ' ' .. \
+             tostring(problem)"
+        );
+        let said = format!("falsestring script:2: {said}");
+        let text = script(&mut bridge, &code).await;
+        assert!(text.contains(&said), "{call}: {text}");
+    }
+    bridge.leave().await;
+}
+
+#[tokio::test]
+async fn random_numbers_are_others_in_each_call() {
+    let mut bridge = Bridge::initialized().await;
+    let mut seen = std::collections::BTreeSet::new();
+    for _ in 0..5 {
+        let code = "return ('%d %d'):format(math.random(1e9), math.random(1e9))";
+        seen.insert(script(&mut bridge, code).await);
+    }
+    assert!(seen.len() > 1, "{seen:?}");
     bridge.leave().await;
 }
 

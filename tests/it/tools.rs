@@ -245,6 +245,11 @@ async fn structured_content_is_what_the_schema_promises_or_an_error() {
     tools.add_with("wrong", schema, "return { level = 'high' }");
     tools.add_with("none", schema, "return 'seven'");
     tools.add_with("fails", schema, "error('no')");
+    tools.add_with(
+        "empty",
+        "      mcp.outputSchema: { type: object, properties: { lost: { type: array, items: {} }, by_id: { type: object } } }\n",
+        "return { lost = {}, by_id = json.array({}) }",
+    );
     let mut bridge = tools.bridge(&[]).await;
     for (name, text) in [("right", "{\"level\":7}"), ("beside", "seven")] {
         let answer = bridge.call(name, json!({})).await;
@@ -253,6 +258,14 @@ async fn structured_content_is_what_the_schema_promises_or_an_error() {
             (text, Some(json!({"level": 7})))
         );
     }
+    let empty = bridge.call("empty", json!({})).await;
+    assert_eq!(
+        (empty.text.as_str(), empty.structured),
+        (
+            "{\"by_id\":{},\"lost\":[]}",
+            Some(json!({"lost": [], "by_id": {}}))
+        )
+    );
     let wrong = error(&mut bridge, "wrong", json!({})).await;
     assert!(
         wrong.contains("`level` must be a whole number, not \"high\""),

@@ -110,6 +110,13 @@ pub enum NotWell {
     Thrown(String),
 }
 
+impl NotWell {
+    /// Whether its time was up while it ran.
+    pub fn is_timeout(&self) -> bool {
+        matches!(self, Self::NotEnded(CallError::TimedOut { .. }))
+    }
+}
+
 /// What came of a call. Strings of Lua's are bytes in it: see `base::byte_text`.
 pub struct Ended {
     /// What the handler printed until its end, whichever that was.

@@ -45,12 +45,11 @@ pub fn install(lua: &Lua) -> mlua::Result<()> {
         "__tostring",
         lua.create_function(|_, _: LuaValue| Ok("null"))?,
     )?;
-    shown.raw_set(
-        "__newindex",
-        lua.create_function(|_, _: LuaValue| -> mlua::Result<()> {
-            Err(mlua::Error::runtime("json.null can't be changed"))
-        })?,
-    )?;
+    // In Lua, so that it is a string with the line that did it.
+    let refuse =
+        "local error = error return function() error(\"json.null can't be changed\", 2) end";
+    let refuse: LuaValue = lua.load(refuse).set_name("=json").eval()?;
+    shown.raw_set("__newindex", refuse)?;
     shown.raw_set("__metatable", "null")?;
     null.set_metatable(Some(shown))?;
     lua.set_named_registry_value(NULL, null)

@@ -8,6 +8,7 @@ use thiserror::Error;
 use crate::tools::{
     arguments::{names, no_such},
     coercion::{as_object, coerced},
+    validation::Validator,
 };
 
 /// How a question to computers is to be put.
@@ -50,7 +51,7 @@ pub enum OptionsError {
     },
     /// One is of a wrong type.
     #[error("options: {0}")]
-    Unfit(#[from] serde_json::Error),
+    Unfit(String),
 }
 
 impl Options {
@@ -71,7 +72,12 @@ impl Options {
             let name = name.clone();
             return Err(OptionsError::Unknown { name, known });
         }
-        Ok(serde_json::from_value(Value::Object(given))?)
+        let given = Value::Object(given);
+        Self::deserialize(&given).map_err(|error| {
+            let unfit = Validator::new(&schema).ok();
+            let unfit = unfit.and_then(|validator| validator.check(&given).err());
+            OptionsError::Unfit(unfit.map_or_else(|| error.to_string(), |unfit| unfit.to_string()))
+        })
     }
 }
 
@@ -120,7 +126,7 @@ mod tests {
             (
                 json!({"timeoutMs": "soon"}),
                 For::Exec,
-                "options: invalid type: string \"soon\", expected f64",
+                "options: `timeoutMs` must be a number, not \"soon\".",
             ),
         ] {
             assert_eq!(Options::read(&given, of).unwrap_err().to_string(), said);

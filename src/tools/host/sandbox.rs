@@ -261,6 +261,18 @@ impl Sandbox {
     }
 }
 
+/// What of ours can fail, as Lua gets it: true and a value, or false and why. An error of mlua's would be no string for
+/// `pcall`, and not know the line that called; the Lua that is built on it throws.
+fn outcome(lua: &Lua, result: Result<LuaValue, String>) -> mlua::Result<(bool, LuaValue)> {
+    Ok(match result {
+        Ok(value) => (true, value),
+        Err(problem) => {
+            let problem = lua.create_string(byte_text::to_bytes(&problem))?;
+            (false, LuaValue::String(problem))
+        }
+    })
+}
+
 /// What the environment is built of beside Lua's own functions.
 fn natives(lua: &Lua, outside: &Rc<dyn Outside>, printed: &Rc<Cell<usize>>) -> mlua::Result<Table> {
     let native = lua.create_table()?;
@@ -315,6 +327,10 @@ fn natives(lua: &Lua, outside: &Rc<dyn Outside>, printed: &Rc<Cell<usize>>) -> m
             Ok(now.as_millis() as f64)
         })?,
     )?;
+    let mut seed = [0; 4];
+    // Without one, numbers that seem random are the same in each call, which is better than no call.
+    let _ = getrandom::fill(&mut seed);
+    native.raw_set("seed", u32::from_le_bytes(seed))?;
     native.raw_set("null", lua_json::null(lua)?)?;
     let array = lua.create_function(|lua, table: Option<Table>| {
         let table = match table {
@@ -328,31 +344,40 @@ fn natives(lua: &Lua, outside: &Rc<dyn Outside>, printed: &Rc<Cell<usize>>) -> m
     native.raw_set(
         "json_encode",
         lua.create_function(|lua, value: LuaValue| {
-            let json = lua_json::to_json(lua, &value, JSON).map_err(mlua::Error::runtime)?;
-            lua.create_string(byte_text::to_bytes(&json))
+            let json = match lua_json::to_json(lua, &value, JSON) {
+                Ok(json) => Ok(LuaValue::String(
+                    lua.create_string(byte_text::to_bytes(&json))?,
+                )),
+                Err(problem) => Err(problem.to_string()),
+            };
+            outcome(lua, json)
         })?,
     )?;
     native.raw_set(
         "json_decode",
         lua.create_function(|lua, text: mlua::LuaString| {
             if text.as_bytes().len() > JSON {
-                return Err(mlua::Error::runtime(format!(
-                    "json.decode takes at most {JSON} bytes"
-                )));
+                return outcome(lua, Err(format!("it takes at most {JSON} bytes")));
             }
-            let value: Value = serde_json::from_str(&byte_text::of(&text.as_bytes()))
-                .map_err(|error| mlua::Error::runtime(format!("no valid JSON: {error}")))?;
-            lua_json::to_lua(lua, &value)
+            let value = match serde_json::from_str::<Value>(&byte_text::of(&text.as_bytes())) {
+                Ok(value) => Ok(lua_json::to_lua(lua, &value)?),
+                Err(error) => Err(format!("no valid JSON: {error}")),
+            };
+            outcome(lua, value)
         })?,
     )?;
     let asker = outside.clone();
     let ask = lua.create_function(move |lua, question: LuaValue| {
-        let json = lua_json::to_json(lua, &question, QUESTION).map_err(mlua::Error::runtime)?;
+        let json = match lua_json::to_json(lua, &question, QUESTION) {
+            Ok(json) => json,
+            Err(problem) => return outcome(lua, Err(problem.to_string())),
+        };
         let question = RawValue::from_string(json).map_err(mlua::Error::external)?;
-        match asker.ask(question) {
-            Answer::Value(value) => lua_json::to_lua(lua, &value),
-            Answer::Error(problem) => Err(mlua::Error::runtime(problem)),
-        }
+        let answer = match asker.ask(question) {
+            Answer::Value(value) => Ok(lua_json::to_lua(lua, &value)?),
+            Answer::Error(problem) => Err(problem),
+        };
+        outcome(lua, answer)
     })?;
     let computers: Table = lua.load(COMPUTERS).set_name("=computers").call((
         ask,
