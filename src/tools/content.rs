@@ -49,6 +49,9 @@ pub enum ContentError {
     /// A message of a prompt, by its number from 1, says nothing.
     #[error("messages[{0}] has no content.")]
     NoContent(usize),
+    /// A nil with something after it: what went wrong, in the handler's words.
+    #[error("{0}")]
+    Refused(String),
     /// A resource is nothing of what a client can read.
     #[error(
         "The handler must return a text, a table with `text` or `blob` (base64), or a table with `contents`."
@@ -138,6 +141,18 @@ fn block(value: Value, name: &str) -> Result<ContentBlock, ContentError> {
     })
 }
 
+/// The first value that a handler returned.
+fn first_of(values: Vec<Value>) -> Result<Value, ContentError> {
+    let mut values = values.into_iter();
+    let first = values.next().unwrap_or_default();
+    match values.next() {
+        Some(problem) if first.is_null() && !problem.is_null() => {
+            Err(ContentError::Refused(shown(&problem)))
+        }
+        _ => Ok(first),
+    }
+}
+
 /// A prompt's messages: a table with `messages`, or a text from the user.
 ///
 /// # Errors
@@ -146,7 +161,7 @@ pub fn prompt_result(
     values: Vec<Value>,
     description: Option<&str>,
 ) -> Result<GetPromptResult, ContentError> {
-    let first = values.into_iter().next().unwrap_or_default();
+    let first = first_of(values)?;
     let mut result = match first {
         Value::String(text) => {
             GetPromptResult::new(vec![PromptMessage::new_text(Role::User, text)])
@@ -218,8 +233,9 @@ pub fn resource_contents(
     uri: &str,
     mime_type: Option<&str>,
 ) -> Result<Vec<ResourceContents>, ContentError> {
-    let first = values.into_iter().next().unwrap_or_default();
+    let first = first_of(values)?;
     let items = match first {
+        Value::Null => return Err(ContentError::NoResource),
         Value::Object(mut fields) if fields.contains_key("contents") => {
             match fields.shift_remove("contents") {
                 Some(Value::Array(items)) => items,

@@ -17,6 +17,7 @@ use super::{
     host::{Code, HostHandler, NotWell, Rights},
     legible,
     manifest::{Message, PromptSpec},
+    placeholders::{filled, filled_value},
     tool::{Context, Others},
 };
 use crate::base::excerpt::{LONGEST_NAME, shortened};
@@ -128,8 +129,10 @@ impl EntryPrompt {
             let values = ended.end?.into_iter().map(legible::value).collect();
             return Ok(content::prompt_result(values, description)?);
         }
+        // Some clients send null for what was left out.
         let arguments = arguments
             .iter()
+            .filter(|(_, value)| !value.is_null())
             .map(|(name, value)| (name.clone(), shown(value)))
             .collect();
         let mut messages = Vec::new();
@@ -206,6 +209,7 @@ fn collect(
     if depth == 0 {
         return Err(PromptError::TooDeep(name.clone()));
     }
+    let arguments = &whole(spec, arguments);
     for parent in &spec.parents {
         let Some(found) = others.extended(&parent.id) else {
             return Err(PromptError::ExtendsNothing {
@@ -228,60 +232,11 @@ fn collect(
     Ok(())
 }
 
-/// A text with its `{{arguments}}` filled in. What is filled in is not looked at again.
-fn filled(text: &str, arguments: &BTreeMap<String, String>) -> String {
-    let mut filled = String::with_capacity(text.len());
-    let mut rest = text;
-    while let Some((before, after)) = rest.split_once("{{") {
-        filled.push_str(before);
-        match after.split_once("}}") {
-            Some((name, after)) if arguments.contains_key(name.trim()) => {
-                filled.push_str(arguments.get(name.trim()).map_or("", String::as_str));
-                rest = after;
-            }
-            _ => {
-                filled.push_str("{{");
-                rest = after;
-            }
-        }
+/// The arguments with those that a prompt says it has and that were left out, which are empty.
+fn whole(spec: &PromptSpec, given: &BTreeMap<String, String>) -> BTreeMap<String, String> {
+    let mut whole = given.clone();
+    for argument in spec.definition.arguments.iter().flatten() {
+        whole.entry(argument.name.clone()).or_default();
     }
-    filled.push_str(rest);
-    filled
-}
-
-/// [`filled`], for every text inside a value.
-fn filled_value(value: &Value, arguments: &BTreeMap<String, String>) -> Value {
-    match value {
-        Value::String(text) => Value::String(filled(text, arguments)),
-        Value::Array(items) => items
-            .iter()
-            .map(|item| filled_value(item, arguments))
-            .collect(),
-        Value::Object(fields) => fields
-            .iter()
-            .map(|(name, field)| (name.clone(), filled_value(field, arguments)))
-            .collect(),
-        other => other.clone(),
-    }
-}
-
-#[cfg(test)]
-mod tests {
-    use super::*;
-
-    #[test]
-    fn arguments_are_filled_in_once_and_what_is_unknown_stays() {
-        let arguments = BTreeMap::from([
-            ("name".to_owned(), "{{other}}".to_owned()),
-            ("other".to_owned(), "x".to_owned()),
-        ]);
-        for (text, expected) in [
-            ("Hi {{name}}!", "Hi {{other}}!"),
-            ("{{ other }}{{other}}", "xx"),
-            ("{{unknown}} {{", "{{unknown}} {{"),
-            ("{{{{other}}}}", "{{x}}"),
-        ] {
-            assert_eq!(filled(text, &arguments), expected, "{text}");
-        }
-    }
+    whole
 }

@@ -1,11 +1,11 @@
 //! Resources: texts and bytes that a client reads by their URI.
 
-use std::{future::ready, sync::Arc, time::Duration};
+use std::{collections::BTreeMap, future::ready, sync::Arc, time::Duration};
 
 use futures_util::{FutureExt, future::BoxFuture};
 use rmcp::{
     ErrorData,
-    model::{CompleteResult, ReadResourceResult, ResourceContents, ResourceTemplate},
+    model::{CompleteResult, ReadResourceResult, ResourceContents},
 };
 use serde_json::{Value, json};
 use thiserror::Error;
@@ -17,8 +17,10 @@ use super::{
     host::{Code, HostHandler, NotWell, Rights},
     legible,
     manifest::{ResourceSpec, Shown, Text},
+    placeholders::filled,
     tool::Context,
     updates::{Followed, Updates},
+    uri_template::{Names, Template},
 };
 use crate::base::excerpt::{LONGEST_NAME, shortened};
 
@@ -97,26 +99,34 @@ enum ResourceError {
     Content(#[from] ContentError),
 }
 
-/// What the names of a template stand for in a URI.
-type Names = Vec<(String, String)>;
-
 /// A resource of a manifest, or all resources of a template of its.
 pub struct EntryResource {
     spec: ResourceSpec,
+    /// The template of its URIs, if it has one.
+    template: Option<Template>,
     handler: Option<(Code, Arc<HostHandler>)>,
 }
 
 impl EntryResource {
     /// A resource whose handler, if it has one, is this code.
     pub fn new(spec: ResourceSpec, handler: Option<(Code, Arc<HostHandler>)>) -> Self {
-        Self { spec, handler }
+        let template = match &spec.definition {
+            Shown::One(_) => None,
+            // A manifest with another was refused.
+            Shown::Template(template) => Template::parse(&template.uri_template).ok(),
+        };
+        Self {
+            spec,
+            template,
+            handler,
+        }
     }
 
     /// Whether this URI is its, and what the template's names stand for in it.
     fn names(&self, uri: &str) -> Option<Names> {
         match &self.spec.definition {
             Shown::One(one) => (one.uri == uri).then(Vec::new),
-            Shown::Template(ResourceTemplate { uri_template, .. }) => matched(uri_template, uri),
+            Shown::Template(_) => self.template.as_ref()?.names_in(uri),
         }
     }
 
@@ -130,13 +140,14 @@ impl EntryResource {
             Shown::One(one) => one.mime_type.as_deref(),
             Shown::Template(template) => template.mime_type.as_deref(),
         };
-        let filled = |text: &str| {
-            names.iter().fold(text.to_owned(), |text, (name, value)| {
-                text.replace(&format!("{{{{{name}}}}}"), value)
-            })
-        };
         let values = match (&self.spec.text, &self.handler) {
-            (Text::Fixed(text), _) => vec![json!({ "text": filled(text) })],
+            (Text::Fixed(text), _) => {
+                let all = self.template.iter().flat_map(Template::names);
+                let mut values: BTreeMap<_, _> =
+                    all.map(|name| (name.to_owned(), String::new())).collect();
+                values.extend(names);
+                vec![json!({ "text": filled(text, &values) })]
+            }
             (Text::Bytes(bytes), _) => vec![json!({ "blob": bytes })],
             (Text::Handler(_), Some((code, host))) => {
                 let mut arguments = json!({ "uri": uri });
@@ -184,56 +195,5 @@ impl Resource for EntryResource {
 
     fn spec(&self) -> Option<&ResourceSpec> {
         Some(&self.spec)
-    }
-}
-
-/// What a template's names stand for in a URI, if it fits: a name stands for one part without a slash.
-fn matched(template: &str, uri: &str) -> Option<Names> {
-    let mut names = Vec::new();
-    let (mut template, mut uri) = (template, uri);
-    while let Some((before, after)) = template.split_once('{') {
-        let (name, after) = after.split_once('}')?;
-        uri = uri.strip_prefix(before)?;
-        let fixed = after.split('{').next().unwrap_or_default();
-        let end = if fixed.is_empty() {
-            uri.len()
-        } else {
-            uri.find(fixed)?
-        };
-        let value = &uri[..end];
-        if value.is_empty() || value.contains('/') {
-            return None;
-        }
-        names.push((name.to_owned(), value.to_owned()));
-        (template, uri) = (after, &uri[end..]);
-    }
-    (template == uri).then_some(names)
-}
-
-#[cfg(test)]
-mod tests {
-    use super::*;
-
-    #[test]
-    fn a_template_fits_uris_with_something_in_the_place_of_each_name() {
-        let names = |template, uri| {
-            matched(template, uri).map(|names| {
-                let names: Vec<_> = names.into_iter().map(|(n, v)| format!("{n}={v}")).collect();
-                names.join(" ")
-            })
-        };
-        let fits = |names: &str| Some(names.to_owned());
-        assert_eq!(names("a://{x}/data", "a://1/data"), fits("x=1"));
-        assert_eq!(names("a://{x}/{y}", "a://1/2"), fits("x=1 y=2"));
-        assert_eq!(names("a://{x}", "a://1"), fits("x=1"));
-        for (template, uri) in [
-            ("a://{x}/data", "a:///data"),
-            ("a://{x}/data", "a://1/2/data"),
-            ("a://{x}", "a://1/2"),
-            ("a://{x}", "b://1"),
-            ("a://{x}/data", "a://1/data/more"),
-        ] {
-            assert_eq!(names(template, uri), None, "{template} {uri}");
-        }
     }
 }

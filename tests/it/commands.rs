@@ -439,6 +439,7 @@ entries:
   - {name: h, kind: resource, meta: {mcp.uri: "a://h", mcp.blob: "AAAA", mcp.mimeType: image/png}}
   - {name: i, kind: prompt, meta: {mcp.messages: [{content: {type: image, data: "?", mimeType: image/png}}]}}
   - {name: j, kind: prompt, source: file://h.lua, meta: {mcp.text: j}}
+  - {name: l, kind: resource, meta: {mcp.uri: "a://{l", mcp.text: l}}
   - {name: k, kind: prompt, meta: {mcp.text: k, mcp.arguments: [{name: k, require: true}]}}
   - {name: others, kind: function.lua, modules: [json], meta: {type: tool, input_schema: "{}"}}
   - {name: off, <<: *shared, meta: {mcp.tool: false, mcp.name: off}}
@@ -475,14 +476,15 @@ entries:
         (13, "`mcp.blob` is not image/png, as its mimeType says"),
         (14, "its `data` must be base64"),
         (15, "the prompt j has both `source` and messages of its own"),
-        (16, "`require` means nothing here; did you mean `required`?"),
+        (16, "`mcp.uri` a://{l has a `{` without its other half"),
+        (17, "`require` means nothing here; did you mean `required`?"),
     ] {
         let place = format!("_index.yaml:{line}: {said}");
         assert!(checked.contains(&place), "no {place} in:\n{checked}");
     }
     assert!(checked.contains("_index.yml: is not read: a manifest is named _index.yaml"));
     assert!(
-        checked.contains("1 tool and 0 prompts and 0 resources can be used; 12 problems."),
+        checked.contains("1 tool and 0 prompts and 0 resources can be used; 13 problems."),
         "{checked}"
     );
 }

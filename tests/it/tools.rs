@@ -542,6 +542,104 @@ async fn a_broken_entry_takes_no_other_down_and_its_last_good_version_goes_on() 
     bridge.leave().await;
 }
 
+#[tokio::test]
+async fn prompts_and_resources_take_what_was_given_and_fail_with_their_handlers_reason() {
+    let tools = Tools::new();
+    tools.write(
+        "things/_index.yaml",
+        r#"
+entries:
+  - name: base
+    kind: prompt
+    meta:
+      mcp.prompt.type: template
+      mcp.arguments: [{name: mood}]
+      mcp.text: "Be {{mood}}."
+  - name: plan
+    kind: prompt
+    meta:
+      mcp.arguments: [{name: what, required: true}, {name: tone}]
+      mcp.extend: [base]
+      mcp.text: "{{what}}, {{tone}}, {{other}}"
+  - name: refusing
+    kind: prompt
+    source: file://handler.lua
+    method: refuse
+    meta: {}
+  - name: notes
+    kind: resource
+    meta: {mcp.uri: "notes://{farm}{?day}", mcp.text: "{{farm}}: {{day}}"}
+  - name: files
+    kind: resource
+    source: file://handler.lua
+    method: echo
+    meta: {mcp.uri: "files://{+path}"}
+  - name: lost
+    kind: resource
+    source: file://handler.lua
+    method: refuse
+    meta: {mcp.uri: "a://lost"}
+  - name: nothing
+    kind: resource
+    source: file://handler.lua
+    method: nothing
+    meta: {mcp.uri: "a://nothing"}
+"#,
+    );
+    tools.write(
+        "things/handler.lua",
+        "return { refuse = function() return nil, 'the barn is locked' end, nothing = function() end,\n\
+         echo = function(given) return given.path end }",
+    );
+    let mut bridge = tools.bridge(&[]).await;
+    let said = |reply: &Value| -> String {
+        let result = &reply["result"];
+        let contents = result["contents"].as_array().into_iter().flatten();
+        let messages = result["messages"].as_array().into_iter().flatten();
+        let texts = contents.map(|one| &one["text"]);
+        let texts: Vec<_> = texts
+            .chain(messages.map(|one| &one["content"]["text"]))
+            .chain([&reply["error"]["message"]])
+            .filter_map(Value::as_str)
+            .collect();
+        texts.join(" | ")
+    };
+    for (name, arguments, text) in [
+        (
+            "plan",
+            json!({"what": "a barn"}),
+            "Be . | a barn, , {{other}}",
+        ),
+        (
+            "plan",
+            json!({"what": "a barn", "tone": null, "mood": "calm"}),
+            "Be calm. | a barn, , {{other}}",
+        ),
+        ("refusing", json!({}), "the barn is locked"),
+    ] {
+        let get = json!({"name": name, "arguments": arguments});
+        assert_eq!(said(&bridge.request("prompts/get", get).await), text);
+    }
+    for (uri, text) in [
+        ("notes://north?day=4%2F5", "north: 4/5"),
+        ("notes://north", "north: "),
+        ("files://a/b%20c?d", "a/b c?d"),
+        ("a://lost", "the barn is locked"),
+        (
+            "a://nothing",
+            "The handler must return a text, a table with `text` or `blob` (base64), or a table with `contents`.",
+        ),
+        (
+            "notes://north?hour=4",
+            "Unknown resource: notes://north?hour=4",
+        ),
+    ] {
+        let read = json!({"uri": uri});
+        assert_eq!(said(&bridge.request("resources/read", read).await), text);
+    }
+    bridge.leave().await;
+}
+
 /// Calls the tool `steady` every ten milliseconds while there are to be more calls than so many, and returns how many
 /// calls a second that were.
 async fn steady_calls(bridge: &mut Bridge, more: impl Fn(u32) -> bool) -> f64 {

@@ -8,6 +8,7 @@ use super::{
     handler::{Handler, handler},
     wrong::Wrong,
 };
+use crate::tools::uri_template::Template;
 
 /// A resource, or a template of resources.
 #[derive(Debug, Clone, PartialEq)]
@@ -71,7 +72,11 @@ pub fn read(fields: &Fields<'_>, meta: &Fields<'_>) -> Result<Option<ResourceSpe
     let (title, description) = (meta.text("mcp.title")?, meta.text("mcp.description")?);
     let mime_type = meta.text("mcp.mimeType")?;
     let text = text(fields, meta, &name, mime_type.as_deref())?;
-    let definition = if uri.contains('{') {
+    let definition = if uri.contains(['{', '}']) {
+        Template::parse(&uri).map_err(|error| Wrong {
+            line: meta.line_of("mcp.uri"),
+            reason: format!("`mcp.uri` {uri} {error}"),
+        })?;
         let mut template = ResourceTemplate::new(uri, name.clone());
         template.title = title;
         template.description = description;
