@@ -86,7 +86,7 @@ pub struct Context<'a> {
     pub depth: u8,
 }
 
-/// How many tools may call each other in a row.
+/// How many tools may call each other in a row. For each there are workers (`host/pool.rs`).
 const DEEPEST: u8 = 4;
 
 /// Tools have called each other too often in a row.

@@ -186,6 +186,33 @@ async fn a_call_that_never_ends_is_stopped_at_its_deadline_and_others_go_on() {
 }
 
 #[tokio::test]
+async fn tools_that_call_tools_never_wait_for_each_others_workers() {
+    let tools = Tools::new();
+    let time = "      mcp.timeoutMs: 300000\n";
+    let about_one = "      mcp.inputSchema: { properties: { computerId: { type: integer } } }\n";
+    for (name, called) in [("first", "second"), ("second", "third")] {
+        tools.add_with(
+            name,
+            &format!("{time}{about_one}"),
+            &format!("return computers.call(7, '{called}', {{}}, {{ timeoutMs = 200000 }}) .. '!'"),
+        );
+    }
+    tools.add_with("third", &format!("{time}{about_one}"), "return 'done'");
+    let mut bridge = tools.bridge(&[]).await;
+    let mut calls = Vec::new();
+    // More than there are workers for any of the three.
+    for _ in 0..40 {
+        let call = bridge.start_call("first", json!({"computerId": 7}));
+        calls.push(call.await);
+    }
+    for call in calls {
+        let answer = bridge.slow_answer(call).await;
+        assert_eq!((answer.text.as_str(), answer.is_error), ("done!!", false));
+    }
+    bridge.leave().await;
+}
+
+#[tokio::test]
 async fn a_finalizer_that_never_ends_costs_nobody_an_answer() {
     let mut bridge = Bridge::initialized().await;
     for finalizer in [

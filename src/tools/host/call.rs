@@ -188,7 +188,7 @@ impl HostHandler {
         };
         let call = Call { asker, code };
         let order = Order::of(code, arguments);
-        let mut worker = match timeout_at(deadline, self.workers.take()).await {
+        let mut worker = match timeout_at(deadline, self.workers.take(context.depth)).await {
             Ok(Ok(worker)) => worker,
             Ok(Err(problem)) => return Err(problem.into()),
             Err(_) => {

@@ -22,8 +22,10 @@ use super::protocol::{FromWorker, MAX_LINE, ToWorker};
 /// The command that makes this binary a worker.
 pub const COMMAND: &str = "worker";
 
-/// How many workers there are at most. One that waits for a computer does nothing else meanwhile.
-const MOST: usize = 32;
+/// How many workers serve calls at most, by how many tools stand between the client and the call. One that waits, for a
+/// computer or for the tool that its handler calls, does nothing else meanwhile: calls of tools by tools have places of
+/// their own, so that what waits for them can't keep them from ending.
+const MOST: [usize; 5] = [32, 16, 8, 8, 8];
 
 /// How many workers wait for calls at most.
 const IDLE: usize = 2;
@@ -40,7 +42,8 @@ const READY_TIME: Duration = Duration::from_secs(5);
 /// The workers of one bridge.
 pub struct Workers {
     program: io::Result<PathBuf>,
-    places: Arc<Semaphore>,
+    /// As [`MOST`] has them.
+    places: [Arc<Semaphore>; MOST.len()],
     idle: Mutex<Waiting>,
 }
 
@@ -50,6 +53,8 @@ struct Waiting {
     workers: VecDeque<Idle>,
     /// Whether a task looks after them, and ends those that wait too long.
     is_tended: bool,
+    /// Whether one more is being started, to wait with them.
+    is_growing: bool,
 }
 
 struct Idle {
@@ -80,8 +85,8 @@ pub struct Worker {
     output: BufReader<ChildStdout>,
     line: Vec<u8>,
     calls: u32,
-    /// Its place among the workers there may be.
-    _place: OwnedSemaphorePermit,
+    /// Its place among those that serve calls; none while it waits for one.
+    place: Option<OwnedSemaphorePermit>,
 }
 
 impl Workers {
@@ -105,27 +110,30 @@ impl Workers {
     fn with(program: io::Result<PathBuf>) -> Arc<Self> {
         Arc::new(Self {
             program,
-            places: Arc::new(Semaphore::new(MOST)),
+            places: MOST.map(|most| Arc::new(Semaphore::new(most))),
             idle: Mutex::default(),
         })
     }
 
-    /// A worker for one call; waits for one if all are busy.
+    /// A worker for one call, with so many tools between it and the client; waits for one if all are busy.
     ///
     /// # Errors
     /// See [`NoWorker`].
-    pub async fn take(self: &Arc<Self>) -> Result<Worker, NoWorker> {
+    pub async fn take(self: &Arc<Self>, depth: u8) -> Result<Worker, NoWorker> {
+        let places = &self.places[usize::from(depth).min(MOST.len() - 1)];
+        let place = places.clone().acquire_owned().await;
+        let place = Some(place.map_err(|error| NoWorker::Start(error.to_string()))?);
         loop {
             // The one that served last is the likeliest to be in memory.
             let kept = self.lock().workers.pop_back();
             let Some(Idle { mut worker, .. }) = kept else {
                 let worker = self.start().await?;
                 self.start_spare();
-                return Ok(worker);
+                return Ok(Worker { place, ..worker });
             };
             // It may have been ended from outside.
             if matches!(worker.child.try_wait(), Ok(None)) {
-                return Ok(worker);
+                return Ok(Worker { place, ..worker });
             }
         }
     }
@@ -148,19 +156,24 @@ impl Workers {
 
     /// Starts a worker beside the one that a call has just taken, so that the next call finds one.
     fn start_spare(self: &Arc<Self>) {
-        if !self.lock().workers.is_empty() || self.places.available_permits() == 0 {
+        let mut waiting = self.lock();
+        if !waiting.workers.is_empty() || std::mem::replace(&mut waiting.is_growing, true) {
             return;
         }
+        drop(waiting);
         let workers = self.clone();
         tokio::spawn(async move {
-            match workers.start().await {
+            let started = workers.start().await;
+            workers.lock().is_growing = false;
+            match started {
                 Ok(worker) => workers.keep(worker),
                 Err(error) => tracing::warn!(%error, "no spare worker"),
             }
         });
     }
 
-    fn keep(self: &Arc<Self>, worker: Worker) {
+    fn keep(self: &Arc<Self>, mut worker: Worker) {
+        worker.place = None;
         let mut waiting = self.lock();
         if waiting.workers.len() >= IDLE {
             return;
@@ -201,12 +214,6 @@ impl Workers {
             .program
             .as_ref()
             .map_err(|error| NoWorker::Start(error.to_string()))?;
-        let place = self
-            .places
-            .clone()
-            .acquire_owned()
-            .await
-            .map_err(|error| NoWorker::Start(error.to_string()))?;
         let failed = |error: io::Error| NoWorker::Start(error.to_string());
         let mut command = Command::new(program);
         command
@@ -236,7 +243,7 @@ impl Workers {
             output: BufReader::new(output),
             line: Vec::new(),
             calls: 0,
-            _place: place,
+            place: None,
         };
         worker.ready().await?;
         Ok(worker)
