@@ -43,6 +43,15 @@ pub struct SchemaPlace {
     pub path: String,
     /// How many schemas it stands in; 0 at the root.
     pub depth: usize,
+    /// Whether nothing but `properties` leads to it, if anything does.
+    by_properties: bool,
+}
+
+impl SchemaPlace {
+    /// Whether it is of an argument, or of a part of one: nothing but `properties` leads to it.
+    pub fn is_argument(&self) -> bool {
+        self.by_properties && self.depth > 0
+    }
 }
 
 /// Where a walk goes from a schema.
@@ -70,6 +79,7 @@ pub fn walk<E>(
     let mut place = SchemaPlace {
         path: name.to_owned(),
         depth: 0,
+        by_properties: true,
     };
     visit(schema, &mut place, &mut look)
 }
@@ -88,12 +98,15 @@ fn visit<E>(
     for (keyword, inner) in fields {
         let mut enter = |inner: &mut Value, step: Arguments<'_>| {
             let here = place.path.len();
+            let by_properties = place.by_properties;
+            place.by_properties &= keyword == "properties";
             // Text takes all that is written to it.
             let _ = place.path.write_fmt(step);
             place.depth += 1;
             let result = visit(inner, place, look);
             place.depth -= 1;
             place.path.truncate(here);
+            place.by_properties = by_properties;
             result
         };
         match (Subschemas::under(keyword), inner) {

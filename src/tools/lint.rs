@@ -11,6 +11,7 @@ use serde_json::{Value, json};
 use super::validation::Validator;
 use crate::base::{
     client_rules::{LONGEST_TOOL_NAME, REFUSED_AT_ROOT, lacks_items, takes_argument},
+    mirrored::without_wrong_headers,
     schema::{self, Next, Target},
 };
 
@@ -66,6 +67,7 @@ pub fn check(tool: &Definition) -> Vec<String> {
         Some(_) => {}
     }
     whole(&tool.input_schema, "inputSchema", &mut problems);
+    problems.extend(without_wrong_headers(&mut (*tool.input_schema).clone()));
     if let Some(output) = &tool.output_schema {
         whole(output, "outputSchema", &mut problems);
     }
@@ -234,6 +236,10 @@ mod tests {
                 "is no JSON Schema",
             ),
             (json!({"properties": 1}), "is no JSON Schema"),
+            (
+                json!({"properties": {"a": {"type": "number", "x-mcp-header": "A"}}}),
+                "inputSchema.properties.a: `x-mcp-header: \"A\"` needs the `type`",
+            ),
         ] {
             let told = problems("a", schema.clone());
             assert!(told.contains(said), "{schema}: {told}");

@@ -14,6 +14,7 @@ use thiserror::Error;
 
 use crate::base::{
     client_rules::{REFUSED_AT_ROOT, lacks_items, takes_argument},
+    mirrored::without_wrong_headers,
     schema::{self, Next, Target},
 };
 
@@ -119,7 +120,10 @@ fn input(schema: &JsonObject) -> Result<(JsonObject, Renamed), UnfitSchema> {
     // Some providers refuse an object without them.
     schema.entry("properties").or_insert_with(|| json!({}));
     let renamed = arguments::rename(&mut schema);
-    Ok((repaired(schema)?, renamed))
+    let mut schema = repaired(schema)?;
+    // They only help what stands between a client and us.
+    without_wrong_headers(&mut schema);
+    Ok((schema, renamed))
 }
 
 /// An output schema as clients take it. It can't be made looser: what it says is that of an answer.
@@ -382,6 +386,14 @@ mod tests {
                 json!({"type": "object", "properties": {"a": {
                     "anyOf": [{"type": "string"}, {"type": "null"}], "minLength": 1,
                 }}}),
+            ),
+            (
+                json!({"type": "object", "properties": {
+                    "a": {"type": ["string", "null"], "x-mcp-header": "A"}, "b": {"type": "string", "x-mcp-header": "B"},
+                }}),
+                json!({"type": "object", "properties": {
+                    "a": {"anyOf": [{"type": "string"}, {"type": "null"}]}, "b": {"type": "string", "x-mcp-header": "B"},
+                }}),
             ),
             (
                 json!({"type": "object", "properties": {"a": {"type": ["string"]}, "b": true, "c": {"type": "array"}}}),

@@ -12,16 +12,17 @@ use std::{
     time::Duration,
 };
 
-use crate::common::{registries::node_clients, served::Served, tools::Tools};
+use crate::common::{
+    registries::node_clients,
+    served::{Client, Served},
+    tools::Tools,
+};
 use mcp_bridge::base::logging;
 use serde_json::Value;
 use tokio::{process::Command, time::timeout};
 
 /// How long the suite may take. It takes seconds; this only counts when something is broken.
 const SUITE_TIME: Duration = Duration::from_secs(5 * 60);
-
-/// The only reason there is not to pass.
-const REASON: &str = "not offered";
 
 /// A file of the tests with the suite.
 fn file(name: &str) -> PathBuf {
@@ -31,17 +32,23 @@ fn file(name: &str) -> PathBuf {
 
 #[tokio::test]
 async fn the_bridge_conforms_to_2025_11_25() {
-    conforms("2025-11-25", 20).await;
+    conforms("2025-11-25", 20, &["server-sse-disconnect-resume"]).await;
 }
 
 #[tokio::test]
 async fn the_bridge_conforms_to_2026_07_28() {
-    conforms("2026-07-28", 60).await;
+    let by_the_way = [
+        "sep-2243-server-decode-base64",
+        "sep-2243-server-reject-invalid-param-chars",
+        "sep-2243-server-reject-param-mismatch",
+        "sep-2243-server-validate-param-match",
+    ];
+    conforms("2026-07-28", 60, &by_the_way).await;
 }
 
 /// Runs what the suite demands of a revision. At least so many of its checks must pass, so that a suite that finds
-/// nothing to check is no success.
-async fn conforms(revision: &str, passing: usize) {
+/// nothing to check is no success; and so must those that it leaves out where it finds no fixture for them.
+async fn conforms(revision: &str, passing: usize, fixtures: &[&str]) {
     let clients = node_clients().await;
     // What the suite wants to find are a user's own tools, prompts and resources.
     let tools = Tools::copy_of("tests/conformance/tools");
@@ -49,7 +56,12 @@ async fn conforms(revision: &str, passing: usize) {
         command.arg("--tools").arg(tools.path());
     })
     .await;
-    let changes = tokio::spawn(change_when_asked(bridge.folder.path().join("state"), tools));
+    let _computer = bridge.computer(1).await;
+    let changes = tokio::spawn(change_when_asked(
+        bridge.folder.path().join("state"),
+        tools,
+        bridge.stateless(),
+    ));
     let results = tempfile::tempdir().unwrap();
     let mut command = clients.node();
     command
@@ -59,6 +71,15 @@ async fn conforms(revision: &str, passing: usize) {
         .arg(file("expected-failures.yml"));
     passes(command, results.path(), passing).await;
     changes.abort();
+    for fixture in fixtures {
+        let seen: Vec<_> = checks(results.path())
+            .into_iter()
+            .filter(|(_, check)| check["id"] == *fixture)
+            .map(|(_, check)| check["status"].clone())
+            .collect();
+        let all_pass = seen.iter().all(|status| status == "SUCCESS");
+        assert!(!seen.is_empty() && all_pass, "{fixture}: {seen:?}");
+    }
 }
 
 #[tokio::test]
@@ -108,9 +129,10 @@ async fn passes(mut command: Command, results: &Path, passing: usize) {
     assert!(passed >= passing, "only {passed} checks passed:\n{summary}");
 }
 
-/// Adds a tool or a prompt whenever a tool of the suite asks for it in the log of the bridge.
-async fn change_when_asked(state: PathBuf, tools: Tools) {
-    let (mut tool_changes, mut prompt_changes) = (0, 0);
+/// Adds a tool or a prompt whenever a tool of the suite asks for it in the log of the bridge; and lets the tool end that waits
+/// for the suite to come back, once it is.
+async fn change_when_asked(state: PathBuf, tools: Tools, mut client: Client) {
+    let (mut tool_changes, mut prompt_changes, mut is_back) = (0, 0, false);
     loop {
         let log = logging::newest_file(&state).and_then(|file| fs::read_to_string(file).ok());
         let asked = |what: &str| log.as_deref().unwrap_or_default().matches(what).count();
@@ -126,6 +148,13 @@ async fn change_when_asked(state: PathBuf, tools: Tools) {
                     "entries:\n  - name: extra\n    kind: prompt\n    meta: {{ mcp.name: extra{prompt_changes}, mcp.description: More., mcp.text: hi }}\n"
                 ),
             );
+        }
+        let is_waiting = log
+            .as_deref()
+            .and_then(|log| log.split_once("trigger: back"));
+        if !is_back && is_waiting.is_some_and(|(_, log)| log.contains("came back for the rest")) {
+            is_back = true;
+            client.lua(1, "fs.open('back', 'w').close()").await;
         }
         // A file tells nobody when it grows.
         tokio::time::sleep(Duration::from_millis(20)).await;
@@ -166,9 +195,9 @@ fn failures(results: &Path) -> String {
 
 #[test]
 fn every_expected_failure_has_its_reason() {
-    for (name, side) in [
-        ("expected-failures.yml", "server:"),
-        ("expected-client-failures.yml", "client:"),
+    for (name, side, why) in [
+        ("expected-failures.yml", "server:", "nobody asks"),
+        ("expected-client-failures.yml", "client:", "not offered"),
     ] {
         let text = fs::read_to_string(file(name)).unwrap();
         let mut lines = text.lines().filter(|line| {
@@ -190,7 +219,7 @@ fn every_expected_failure_has_its_reason() {
                 "a whole scenario is excused, not a check: {check}"
             );
             let kind = reason.split_once(':').map_or(reason, |(kind, _)| kind);
-            assert_eq!(kind, REASON, "no reason there is: {line}");
+            assert_eq!(kind, why, "no reason there is: {line}");
             assert_eq!(reasons.insert(check, kind), None, "twice: {check}");
         }
     }

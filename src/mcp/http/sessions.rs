@@ -306,7 +306,9 @@ impl SessionManager for Sessions {
         let session = self.get_to_use(id)?;
         let reader = read_event_id(&last_event_id)
             .and_then(|(stream, after)| session.read(stream, Some(after)));
-        Ok(reader.ok_or(SessionError::NothingToResume)?.into_stream())
+        let reader = reader.ok_or(SessionError::NothingToResume)?;
+        tracing::info!("a client came back for the rest of a stream");
+        Ok(reader.into_stream())
     }
 
     async fn accept_message(

@@ -26,4 +26,10 @@ function telling.trigger_prompts()
   return "A change of the prompts was asked for."
 end
 
+function telling.reconnection()
+  log.info("trigger: back")
+  local code = "while not fs.exists('back') do sleep(0.1) end return 'The rest of the stream.'"
+  return computers.exec(1, code, { timeoutMs = 60000 })
+end
+
 return telling

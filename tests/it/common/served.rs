@@ -234,7 +234,12 @@ impl Client {
         let mut request = self.http(Method::POST);
         if self.revision == STATELESS {
             request = request.header("mcp-method", message["method"].as_str().unwrap());
-            if let Some(name) = message["params"]["name"].as_str() {
+            let params = &message["params"];
+            let named = match message["method"].as_str() {
+                Some("resources/read") => &params["uri"],
+                _ => &params["name"],
+            };
+            if let Some(name) = named.as_str() {
                 request = request.header("mcp-name", name);
             }
         }
@@ -253,7 +258,7 @@ impl Client {
     }
 
     /// An MCP request's id, and the HTTP request that posts it.
-    fn post(&mut self, method: &str, mut params: Value) -> (u64, Request<Body>) {
+    pub fn post(&mut self, method: &str, mut params: Value) -> (u64, Request<Body>) {
         if self.revision == STATELESS {
             params["_meta"]["io.modelcontextprotocol/protocolVersion"] = json!(STATELESS);
             params["_meta"]["io.modelcontextprotocol/clientCapabilities"] = json!({});
@@ -382,6 +387,8 @@ impl Answer {
                         ("id", id) => event.id = Some(id.trim_start().to_owned()),
                         ("data", data) => event.data.push_str(data.trim_start()),
                         ("retry", retry) => event.retry = Some(retry.trim_start().to_owned()),
+                        // What an event is that says nothing of it.
+                        ("event", " message") => {}
                         // A comment keeps the connection alive.
                         ("", _) => {}
                         _ => panic!("an unknown field: {line}"),
@@ -402,7 +409,7 @@ impl Answer {
     pub async fn message(&mut self) -> Option<Value> {
         if self.headers["content-type"] == "application/json" {
             while self.read_more().await {}
-            return serde_json::from_str(&self.read).ok();
+            return serde_json::from_str(&std::mem::take(&mut self.read)).ok();
         }
         loop {
             let event = self.event().await?;
