@@ -1,17 +1,22 @@
 //! A real server, `server-everything` from npm, spoken to directly and through the bridge: for a client with and without each
 //! thing that it can be asked, and in both eras through the bridge, both ways come to the same.
 
-use std::{collections::BTreeMap, path::PathBuf, time::Duration};
+mod peer;
+mod talk;
 
-use crate::common::{bridge::Bridge, servers::Place};
+use std::{collections::BTreeMap, path::PathBuf};
+
+use crate::common::until;
+use peer::Serving;
 use serde_json::{Map, Value, json};
-use tokio::time::timeout;
+use talk::{Over, Server, Talk, Way};
 
-/// How long a message may take.
-const PATIENCE: Duration = Duration::from_secs(60);
-
-/// What a client is asked, and what it says; each is sent only to those who say that they can be asked it.
-const ASKABLE: [&str; 3] = ["sampling", "elicitation", "roots"];
+/// The tools that are there only for a client that can be asked.
+const ASKING: [(&str, &str); 3] = [
+    ("sampling", "trigger-sampling-request"),
+    ("elicitation", "trigger-elicitation-request"),
+    ("roots", "get-roots-list"),
+];
 
 async fn everything() -> PathBuf {
     let pins = PathBuf::from(env!("CARGO_MANIFEST_DIR")).join("tests/upstream");
@@ -20,250 +25,11 @@ async fn everything() -> PathBuf {
     modules.join("node_modules/@modelcontextprotocol/server-everything/dist/index.js")
 }
 
-#[derive(Clone, Copy, PartialEq)]
-enum Way {
-    Directly,
-    /// Through the bridge, in the era with `initialize`.
-    Through,
-    /// Through the bridge, in the era without.
-    Stateless,
-}
-
-/// A client that notes all it is told.
-struct Talk {
-    peer: Bridge,
-    way: Way,
-    capabilities: Value,
-    /// What it says when its person is asked.
-    action: &'static str,
-    /// What it was asked, as method and parameters.
-    asked: Vec<Value>,
-    /// What it was told without having asked.
-    told: Vec<Value>,
-    /// From which level on it wants to hear what is logged, in the era in which each request says so.
-    log_level: Option<&'static str>,
-}
-
-impl Talk {
-    async fn begin(way: Way, capabilities: &Value, place: &Place) -> Self {
-        let peer = match way {
-            Way::Directly => {
-                let script = everything().await;
-                Bridge::start_program("node".as_ref(), |command| {
-                    command.arg(script);
-                })
-            }
-            Way::Through | Way::Stateless => place.bridge(),
-        };
-        let mut talk = Self {
-            peer,
-            way,
-            capabilities: capabilities.clone(),
-            action: "accept",
-            asked: Vec::new(),
-            told: Vec::new(),
-            log_level: None,
-        };
-        if way != Way::Stateless {
-            let params = json!({"protocolVersion": "2025-11-25", "capabilities": capabilities,
-                "clientInfo": {"name": "tests", "version": "1"}});
-            talk.request("initialize", params).await;
-            let initialized = json!({"jsonrpc": "2.0", "method": "notifications/initialized"});
-            talk.peer.send(&initialized).await;
-        }
-        talk
-    }
-
-    /// The name of a tool or prompt for this client.
-    fn name(&self, own: &str) -> String {
-        match self.way {
-            Way::Directly => own.to_owned(),
-            _ => format!("everything__{own}"),
-        }
-    }
-
-    fn uri(&self, own: &str) -> String {
-        match self.way {
-            Way::Directly => own.to_owned(),
-            _ => format!("everything+{own}"),
-        }
-    }
-
-    /// What it says to a question.
-    fn answer(&self, method: &str) -> Value {
-        match method {
-            "roots/list" => json!({"roots": [{"uri": "file:///farm", "name": "farm"}]}),
-            "sampling/createMessage" => {
-                json!({"role": "assistant", "model": "none", "stopReason": "endTurn",
-                "content": {"type": "text", "text": "I was asked"}})
-            }
-            "elicitation/create" if self.action == "accept" => {
-                json!({"action": "accept", "content": {"name": "Ada", "integer": 7, "check": true}})
-            }
-            "elicitation/create" => json!({"action": self.action}),
-            other => panic!("asked for {other}"),
-        }
-    }
-
-    /// Sends a request, sees to whatever comes of it, and returns its result or error.
-    async fn request(&mut self, method: &str, params: Value) -> Value {
-        let mut params = params;
-        if self.way == Way::Stateless {
-            let meta = &mut params["_meta"];
-            meta["io.modelcontextprotocol/protocolVersion"] = json!("2026-07-28");
-            meta["io.modelcontextprotocol/clientCapabilities"] = self.capabilities.clone();
-            if let Some(level) = self.log_level {
-                meta["io.modelcontextprotocol/logLevel"] = json!(level);
-            }
-        }
-        loop {
-            let id = self.peer.ask(method, params.clone()).await;
-            let reply = self.reply(id).await;
-            if reply["result"]["resultType"] != "input_required" {
-                return reply;
-            }
-            let questions = reply["result"]["inputRequests"].as_object().unwrap();
-            let mut answers = Map::new();
-            for (name, question) in questions {
-                let method = question["method"].as_str().unwrap();
-                self.asked.push(self.seen(question.clone()));
-                answers.insert(name.clone(), self.answer(method));
-            }
-            params["inputResponses"] = Value::Object(answers);
-            params["requestState"] = reply["result"]["requestState"].clone();
-        }
-    }
-
-    /// Waits for the reply to a request, and sees to whatever comes before.
-    async fn reply(&mut self, id: u64) -> Value {
-        loop {
-            let message = self.next().await;
-            if message["id"] == json!(id) {
-                return message;
-            }
-        }
-    }
-
-    /// The next message that is a reply; sees to the others.
-    async fn next(&mut self) -> Value {
-        loop {
-            let message = timeout(PATIENCE, self.peer.next_message()).await;
-            let message = message
-                .expect("a message comes")
-                .expect("the peer is there");
-            let Some(method) = message["method"].as_str() else {
-                return message;
-            };
-            match message.get("id") {
-                Some(id) => {
-                    let question = json!({"method": method, "params": message["params"]});
-                    self.asked.push(self.seen(question));
-                    let answer = json!({"jsonrpc": "2.0", "id": id, "result": self.answer(method)});
-                    self.peer.send(&answer).await;
-                }
-                None => self.told.push(self.seen(message)),
-            }
-        }
-    }
-
-    /// Waits until it was told something that fits, and returns that; the rest is kept.
-    async fn told(&mut self, what: &str, fits: impl Fn(&Value) -> bool) -> Value {
-        loop {
-            if let Some(at) = self.told.iter().position(&fits) {
-                return self.told.remove(at);
-            }
-            let message = timeout(PATIENCE, self.peer.next_message()).await;
-            let message = message.unwrap_or_else(|_| panic!("never: {what}")).unwrap();
-            assert!(message.get("id").is_none(), "{message}");
-            let seen = self.seen(message);
-            self.told.push(seen);
-        }
-    }
-
-    async fn call(&mut self, tool: &str, arguments: Value) -> Value {
-        let params = json!({"name": self.name(tool), "arguments": arguments, "_meta": {"progressToken": "p"}});
-        self.request("tools/call", params).await
-    }
-
-    /// A message as it would be without a bridge between, and without what is another each time.
-    fn seen(&self, mut message: Value) -> Value {
-        if let Some(result) = message.get_mut("result").and_then(Value::as_object_mut) {
-            for key in ["resultType", "ttlMs", "cacheScope"] {
-                result.remove(key);
-            }
-        }
-        for key in ["jsonrpc", "id"] {
-            message.as_object_mut().unwrap().remove(key);
-        }
-        plain(&mut message);
-        message
-    }
-
-    async fn leave(mut self) {
-        if self.way == Way::Directly {
-            return self.peer.kill().await;
-        }
-        self.peer.close_input();
-        self.peer.ended().await;
-    }
-}
-
-/// Takes away what a bridge adds, and what differs from one time to the next.
-fn plain(value: &mut Value) {
-    match value {
-        Value::String(text) => {
-            for (with, without) in [("everything+demo:", "demo:"), ("everything__", "")] {
-                *text = text.replace(with, without);
-            }
-            if let Some(at) = text.find("created at ") {
-                text.truncate(at);
-            }
-            if let Some(rest) = text.strip_prefix("everything/") {
-                *text = rest.to_owned();
-            }
-        }
-        Value::Array(items) => items.iter_mut().for_each(plain),
-        Value::Object(fields) => {
-            let is_logged = fields.contains_key("level");
-            if is_logged && fields.get("logger") == Some(&json!("everything")) {
-                fields.remove("logger");
-            }
-            if let Some(Value::Object(meta)) = fields.get_mut("_meta") {
-                meta.remove("progressToken");
-                meta.retain(|key, _| !key.starts_with("io.modelcontextprotocol/"));
-                if meta.is_empty() {
-                    fields.remove("_meta");
-                }
-            }
-            // What a question is in any case that does not say.
-            if fields.get("mode") == Some(&json!("form")) {
-                fields.remove("mode");
-            }
-            // Made of the time.
-            if let Some(Value::String(blob)) = fields.get_mut("blob") {
-                blob.truncate(20);
-            }
-            fields.values_mut().for_each(plain);
-            // A question without parameters has none, or empty ones.
-            let is_empty = |params: &Value| params.is_null() || *params == json!({});
-            if fields.get("params").is_some_and(is_empty) {
-                fields.remove("params");
-            }
-        }
-        // 1.0 is 1.
-        Value::Number(number) => {
-            let whole = number.as_f64().filter(|number| number.fract() == 0.0);
-            if let Some(whole) = whole {
-                *value = json!(whole as i64);
-            }
-        }
-        _ => {}
-    }
-}
-
 /// All that there is to do with the server, and what came of each step.
-async fn conversation(way: Way, capabilities: &Value, place: &Place) -> BTreeMap<String, Value> {
-    let mut talk = Talk::begin(way, capabilities, place).await;
+async fn conversation(way: Way, capabilities: &Value, server: &Server) -> BTreeMap<String, Value> {
+    // Folders of its own: a bridge remembers what servers offered to the one before.
+    let place = server.place();
+    let mut talk = Talk::begin(way, capabilities, server, &place).await;
     let mut came = BTreeMap::new();
     let note = |came: &mut BTreeMap<_, _>, what: &str, value: Value| {
         assert!(came.insert(what.to_owned(), value).is_none(), "{what}");
@@ -278,31 +44,30 @@ async fn conversation(way: Way, capabilities: &Value, place: &Place) -> BTreeMap
     }
 
     // What there is. Through the bridge it is known a moment later.
-    let tools = loop {
-        let listed = talk.request("tools/list", json!({})).await;
-        let mut tools = Map::new();
-        for tool in listed["result"]["tools"].as_array().unwrap() {
-            let own = talk.name("");
-            if let Some(name) = tool["name"].as_str().unwrap().strip_prefix(&own) {
-                tools.insert(name.to_owned(), json!([tool["title"], tool["description"]]));
-            }
-        }
-        let complete = ASKABLE.iter().all(|what| {
-            let tool = match *what {
-                "sampling" => "trigger-sampling-request",
-                "elicitation" => "trigger-elicitation-request",
-                _ => "get-roots-list",
-            };
-            !can(what) || tools.contains_key(tool)
-        });
+    let tools = until("the server's tools are listed", async || {
+        let tools = listed(&mut talk, "tools", "name").await;
+        let mut asking = ASKING.iter();
+        let complete = asking.all(|(what, tool)| !can(what) || tools.contains_key(*tool));
         if tools.contains_key("echo") && complete {
-            tools.sort_keys();
-            break Value::Object(tools);
+            return Ok(tools);
         }
-        tokio::time::sleep(Duration::from_millis(50)).await;
-    };
-    let has = |name: &str| tools.get(name).is_some();
-    note(&mut came, "tools", tools.clone());
+        Err(format!("{:?}", tools.keys()))
+    })
+    .await;
+    let has = |name: &str| tools.contains_key(name);
+    note(&mut came, "tools", json!(tools));
+    for (list, key) in [
+        ("prompts", "name"),
+        ("resources", "uri"),
+        ("resources/templates", "uriTemplate"),
+    ] {
+        let listed = listed(&mut talk, list, key).await;
+        assert!(!listed.is_empty(), "{list}");
+        note(&mut came, list, json!(listed));
+    }
+    if can("roots") {
+        talk.asked_for_roots().await;
+    }
 
     // Calls.
     for (tool, arguments) in [
@@ -357,16 +122,9 @@ async fn conversation(way: Way, capabilities: &Value, place: &Place) -> BTreeMap
     talk.told.clear();
     let params = json!({"name": talk.name("trigger-long-running-operation"),
         "arguments": {"duration": 600, "steps": 12_000}, "_meta": {"progressToken": "c"}});
-    let mut params = params;
-    if way == Way::Stateless {
-        params["_meta"]["io.modelcontextprotocol/protocolVersion"] = json!("2026-07-28");
-        params["_meta"]["io.modelcontextprotocol/clientCapabilities"] = capabilities.clone();
-    }
-    let id = talk.peer.ask("tools/call", params).await;
+    let id = talk.ask("tools/call", params).await;
     talk.told("progress", is_progress).await;
-    let cancel =
-        json!({"jsonrpc": "2.0", "method": "notifications/cancelled", "params": {"requestId": id}});
-    talk.peer.send(&cancel).await;
+    talk.peer.cancel(id).await;
     step!(
         "after a cancel",
         talk.call("echo", json!({"message": "next"})).await
@@ -428,11 +186,9 @@ async fn conversation(way: Way, capabilities: &Value, place: &Place) -> BTreeMap
     // Changes of a resource, and what is logged.
     let is_logged = |message: &Value| message["method"] == "notifications/message";
     let is_updated = |message: &Value| message["method"] == "notifications/resources/updated";
-    if way == Way::Stateless {
+    if talk.is_stateless() {
         let filter = json!({"notifications": {"resourceSubscriptions": [talk.uri(document)]}});
-        let params = json!({"_meta": {"io.modelcontextprotocol/protocolVersion": "2026-07-28",
-            "io.modelcontextprotocol/clientCapabilities": capabilities}, "notifications": filter["notifications"]});
-        talk.peer.ask("subscriptions/listen", params).await;
+        talk.ask("subscriptions/listen", filter).await;
         talk.told("the subscription", |told| {
             told["method"] == "notifications/subscriptions/acknowledged"
         })
@@ -509,27 +265,59 @@ async fn conversation(way: Way, capabilities: &Value, place: &Place) -> BTreeMap
         refused["error"]["data"]["elicitations"][0]["elicitationId"] = json!("e");
         step!("a page first", refused);
     }
-    // Both are asked in any order, and the roots once more when the server began.
-    for asked in &mut talk.asked {
-        asked.sort_all_objects();
-    }
-    let mut asked: Vec<_> = talk.asked.iter().map(ToString::to_string).collect();
-    asked.sort();
-    asked.dedup();
-    note(&mut came, "asked", json!(asked));
+    note(&mut came, "asked", json!(talk.asked));
     talk.leave().await;
     came
 }
 
-/// Compares the ways for a client of these capabilities.
-async fn both_ways_are_the_same(capabilities: Value) {
-    let script = everything().await;
-    let place = Place::with_servers(json!({
-        "everything": { "command": "node", "args": [script], "parallel": true },
-    }));
-    let directly = conversation(Way::Directly, &capabilities, &place).await;
-    for way in [Way::Through, Way::Stateless] {
-        let through = conversation(way, &capabilities, &place).await;
+/// What a list has of the server, each by this key, as the server says it.
+async fn listed(talk: &mut Talk, list: &str, key: &str) -> Map<String, Value> {
+    let reply = talk.request(&format!("{list}/list"), json!({})).await;
+    let name = list.rsplit('/').next().unwrap_or(list);
+    let name = if name == "templates" {
+        "resourceTemplates"
+    } else {
+        name
+    };
+    let items = reply["result"][name].as_array();
+    let items = items.unwrap_or_else(|| panic!("{list}: {reply}"));
+    let own = match key {
+        "name" => talk.name(""),
+        _ => talk.uri(""),
+    };
+    let mut found = Map::new();
+    for item in items {
+        if let Some(name) = item[key].as_str().unwrap().strip_prefix(&own) {
+            let mut item = talk.seen(item.clone());
+            if list == "tools" {
+                not_passed_on(&mut item);
+            }
+            found.insert(name.to_owned(), item);
+        }
+    }
+    found.sort_keys();
+    found
+}
+
+/// Takes out of a tool's definition what the bridge leaves out of it, which is right: a client is told of no dialect of JSON
+/// Schema, since many refuse all tools for any but their own; and not how a tool is run as a task, since there are no tasks
+/// through the bridge. One that runs as nothing else is refused by its server, as without a bridge.
+fn not_passed_on(tool: &mut Value) {
+    let fields = tool.as_object_mut().unwrap();
+    fields.remove("execution");
+    for schema in ["inputSchema", "outputSchema"] {
+        if let Some(Value::Object(schema)) = fields.get_mut(schema) {
+            schema.remove("$schema");
+        }
+    }
+}
+
+/// Compares these ways with the one without a bridge, for a client of these capabilities.
+async fn come_to_the_same(server: Server, capabilities: Value, ways: &[Way]) {
+    let directly = conversation(Way::Directly, &capabilities, &server).await;
+    let mut differ = String::new();
+    for way in ways {
+        let through = conversation(*way, &capabilities, &server).await;
         for (what, expected) in &directly {
             // What a subscription logs is heard by no request of the era without sessions.
             let of_sessions = [
@@ -538,18 +326,32 @@ async fn both_ways_are_the_same(capabilities: Value) {
                 "subscribe at info",
                 "a round",
             ];
-            if way == Way::Stateless && of_sessions.contains(&what.as_str()) {
+            if matches!(way, Way::Stateless(_)) && of_sessions.contains(&what.as_str()) {
                 continue;
             }
             let came = through.get(what);
-            assert_eq!(came, Some(expected), "{capabilities}: {what}");
+            if came != Some(expected) {
+                let came = came.unwrap_or(&Value::Null);
+                differ += &format!("{way:?}: {what}:\n  directly {expected}\n  through  {came}\n");
+            }
         }
-        let more: Vec<_> = through
-            .keys()
-            .filter(|what| !directly.contains_key(*what))
-            .collect();
-        assert!(more.is_empty(), "{more:?}");
+        for what in through.keys().filter(|what| !directly.contains_key(*what)) {
+            differ += &format!("{way:?}: only here: {what}\n");
+        }
     }
+    assert!(differ.is_empty(), "{capabilities}:\n{differ}");
+}
+
+/// Of a server that is a program, for a client over lines in both eras.
+async fn both_ways_are_the_same(capabilities: Value) {
+    let server = Server::Program(everything().await);
+    let ways = [Way::Through(Over::Lines), Way::Stateless(Over::Lines)];
+    come_to_the_same(server, capabilities, &ways).await;
+}
+
+/// A client that can be asked all that there is to ask.
+fn all() -> Value {
+    json!({"sampling": {}, "elicitation": {"form": {}, "url": {}}, "roots": {"listChanged": true}})
 }
 
 #[tokio::test]
@@ -574,6 +376,22 @@ async fn a_client_with_roots_comes_to_the_same_both_ways() {
 
 #[tokio::test]
 async fn a_client_with_all_of_it_comes_to_the_same_both_ways() {
-    let all = json!({"sampling": {}, "elicitation": {"form": {}, "url": {}}, "roots": {"listChanged": true}});
-    both_ways_are_the_same(all).await;
+    both_ways_are_the_same(all()).await;
+}
+
+#[tokio::test]
+async fn a_server_over_http_comes_to_the_same_for_a_client_over_lines() {
+    let serving = Serving::start(&everything().await).await;
+    let ways = [Way::Through(Over::Lines), Way::Stateless(Over::Lines)];
+    come_to_the_same(Server::At(serving.address), all(), &ways).await;
+}
+
+#[tokio::test]
+async fn a_server_over_http_comes_to_the_same_for_a_client_over_http() {
+    let serving = Serving::start(&everything().await).await;
+    let ways = [Way::Through(Over::Http)];
+    come_to_the_same(Server::At(serving.address), all(), &ways).await;
+    // Of requests over HTTP without a session nobody knows whether one client sends them all: servers ask none of them.
+    let ways = [Way::Through(Over::Http), Way::Stateless(Over::Http)];
+    come_to_the_same(Server::At(serving.address), json!({}), &ways).await;
 }
