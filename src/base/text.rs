@@ -1,4 +1,5 @@
-//! Text that a person reads: what a computer sent, on one line, and moments; and which texts a program may misread.
+//! Text that a person reads: what a computer sent, on one line, a word to type, and moments; and which texts a program may
+//! misread.
 
 use std::{borrow::Cow, time::SystemTime};
 
@@ -86,6 +87,18 @@ pub fn timestamp(moment: SystemTime) -> String {
                 .ok()
         })
         .unwrap_or_default()
+}
+
+/// `word` as a person types it in a shell, as one word of a command that is shown to them.
+pub fn in_shell(word: &str) -> String {
+    let word = one_line(word);
+    let is_plain = |c: char| c.is_alphanumeric() || " -_.,:/@+=".contains(c);
+    if word.contains(' ') && word.chars().all(is_plain) {
+        // Also where single quotes are none, as in Windows' own shell.
+        return format!("\"{word}\"");
+    }
+    // Only what has a zero in it can't be quoted, which is escaped by now.
+    shlex::try_quote(&word).map_or_else(|_| word.to_string(), Cow::into_owned)
 }
 
 #[cfg(test)]
@@ -177,6 +190,21 @@ mod tests {
         ] {
             assert_eq!(one_line(seen), seen);
         }
+    }
+
+    #[test]
+    fn a_word_is_shown_as_it_is_typed() {
+        for (word, typed) in [
+            ("github", "github"),
+            ("my server", "\"my server\""),
+            ("", "''"),
+            ("a'b", "\"a'b\""),
+            ("$HOME x", "'$HOME x'"),
+            ("a;b", "'a;b'"),
+        ] {
+            assert_eq!(in_shell(word), typed);
+        }
+        assert!(!in_shell("a\nb").contains('\n'));
     }
 
     #[test]

@@ -13,7 +13,10 @@ use super::{
     patient::Patient,
 };
 use crate::{
-    base::{files, private, text::one_line},
+    base::{
+        files, private,
+        text::{in_shell, one_line},
+    },
     bridges::secret::{Secret, SecretError},
     tools::{self, builtin, folder, kit::Kit},
     upstream::{sources, status},
@@ -302,9 +305,12 @@ fn servers(patient: &Patient) -> Vec<Finding> {
     findings.extend(failed.iter().map(|row| {
         let error = row.error.as_deref().unwrap_or("it does not say why");
         let name = one_line(&row.name);
+        let typed = in_shell(&row.name);
         Finding::warning(format!("the MCP server {name} failed: {}", one_line(error)))
             .because("Its tools are missing.")
-            .mended_by(format!("`mcp-bridge upstream logs {name}` shows what it wrote; `mcp-bridge upstream restart {name}` starts it anew"))
+            .mended_by(format!(
+                "`mcp-bridge upstream logs {typed}` shows what it wrote; `mcp-bridge upstream restart {typed}` starts it anew"
+            ))
             .at(&row.file)
     }));
     if findings.is_empty() && !found.servers.is_empty() {

@@ -6,6 +6,7 @@ use rmcp::ErrorData;
 use thiserror::Error;
 
 use super::{connection::AskError, environment::Withheld};
+use crate::base::text::in_shell;
 
 /// How many calls may wait for a server's attention; more are refused.
 pub const LONGEST_QUEUE: usize = 64;
@@ -172,7 +173,8 @@ fn sentence(lacked: &Withheld) -> String {
 fn again(server: &str, seconds: &Option<u64>) -> String {
     match seconds {
         Some(seconds) => format!(
-            " It is started again in {seconds} s; `mcp-bridge upstream restart {server}` does it now."
+            " It is started again in {seconds} s; `mcp-bridge upstream restart {}` does it now.",
+            in_shell(server)
         ),
         None => String::new(),
     }

@@ -12,7 +12,7 @@ use super::{
     here,
 };
 use crate::{
-    base::text::one_line,
+    base::text::{in_shell, one_line},
     settings::Folders,
     tools::Step,
     upstream::{by_hand::ByHand, entry::Entry, names},
@@ -91,8 +91,9 @@ async fn called(
             );
         }
         bail!(
-            "The server `{name}` has no tool {tool}. `mcp-bridge upstream tools {name}` shows those it has.",
-            name = server.name()
+            "The server `{name}` has no tool {tool}. `mcp-bridge upstream tools {typed}` shows those it has.",
+            name = server.name(),
+            typed = in_shell(server.name())
         );
     };
     let schema = listed.shown.as_ref().map(|tool| tool.input_schema.clone());

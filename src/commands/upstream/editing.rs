@@ -7,6 +7,7 @@ use serde_json::{Map, Value, json};
 
 use super::{super::console, here};
 use crate::{
+    base::text::in_shell,
     settings::Folders,
     setup::{
         change::Change,
@@ -145,8 +146,9 @@ pub fn add(added: &Added, folders: &Folders) -> ExitCode {
         let name = &added.name;
         if file.has(name).map_err(sentence)? {
             return Err(format!(
-                "{} has a server `{name}` already, which is left as it is. `mcp-bridge upstream remove {name}` takes it out.",
-                file.path().display()
+                "{} has a server `{name}` already, which is left as it is. `mcp-bridge upstream remove {}` takes it out.",
+                file.path().display(),
+                in_shell(name)
             ));
         }
         let change = file.with([(name.as_str(), &entry)]).map_err(sentence)?;
@@ -157,9 +159,10 @@ pub fn add(added: &Added, folders: &Folders) -> ExitCode {
         said.extend(remarks);
         said.extend(shadow(name, folders));
         said.push(format!(
-            "Its tools will be called {}__…; `mcp-bridge upstream tools {name}` starts it and shows them. Bridges that run \
+            "Its tools will be called {}__…; `mcp-bridge upstream tools {}` starts it and shows them. Bridges that run \
              take it up within seconds.",
-            names::server_id(name)
+            names::server_id(name),
+            in_shell(name)
         ));
         Ok(said.join("\n"))
     }))

@@ -13,6 +13,7 @@ use tokio::sync::oneshot;
 
 use super::{super::console, asking::in_runtime, here};
 use crate::{
+    base::text::in_shell,
     settings::Folders,
     upstream::{
         login::{
@@ -137,7 +138,8 @@ fn restart(folders: &Folders, name: &str) {
     };
     if let Err(error) = requests::leave(&folders.shared, &request) {
         console::note(&format!(
-            "Running bridges could not be told ({error}): restart them, or run `mcp-bridge upstream restart {name}`."
+            "Running bridges could not be told ({error}): restart them, or run `mcp-bridge upstream restart {}`.",
+            in_shell(name)
         ));
     }
 }

@@ -1,7 +1,6 @@
 //! What a request to a server shows of the login there, renewed when its time is over or the server has had enough of it.
 
 use std::{
-    borrow::Cow,
     sync::{Mutex, PoisonError},
     time::{Duration, SystemTime, UNIX_EPOCH},
 };
@@ -16,6 +15,7 @@ use super::{
     kept::{KeptError, Login, Place},
     words::words,
 };
+use crate::base::text::in_shell;
 
 /// How long before its end a token is renewed, unless its whole life is that short.
 const BEFORE_ITS_END: Duration = Duration::from_secs(30);
@@ -209,11 +209,6 @@ impl Pass {
         known.clone_from(&token);
         token
     }
-}
-
-/// A word as a person can type it: what a server says is anything.
-fn in_shell(word: &str) -> String {
-    shlex::try_quote(word).map_or_else(|_| "?".to_owned(), Cow::into_owned)
 }
 
 /// What can renew a login; none if the server has another login server now, which must not see what the old one gave.
