@@ -176,7 +176,30 @@ async fn leave(mut child: Child) -> String {
     }
 }
 
+/// What a program said last, or that line of it that says what is wrong: after that some tell how to get help.
 fn last_words(said: &str) -> String {
-    let said = one_line(said.lines().last().unwrap_or_default()).into_owned();
-    said.chars().take(LAST_WORDS).collect()
+    let lines = || said.lines().rev().map(str::trim);
+    let error = lines().find(|line| line.starts_with("error:"));
+    let line = error.or_else(|| lines().find(|line| !line.is_empty()));
+    let line = one_line(line.unwrap_or_default()).into_owned();
+    line.chars().take(LAST_WORDS).collect()
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    #[test]
+    fn of_what_a_program_said_the_line_that_says_what_is_wrong_is_shown() {
+        for (said, shown) in [
+            (
+                "error: unexpected argument '--prot' found\n\n  tip: a similar argument exists\n\nFor more information, try '--help'.\n",
+                "error: unexpected argument '--prot' found",
+            ),
+            ("starting\nno such folder\n\n", "no such folder"),
+            ("", ""),
+        ] {
+            assert_eq!(last_words(said), shown);
+        }
+    }
 }

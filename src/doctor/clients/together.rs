@@ -83,12 +83,16 @@ fn elsewhere(patient: &Patient) -> Vec<(&'static str, String, String)> {
         }
     }
     // What Claude Code has for one folder alone stands in the user's file.
-    let file = patient.machine.home.join(".claude.json");
+    let machine = &patient.machine;
+    let folder = machine.folder("CLAUDE_CONFIG_DIR");
+    let file = folder
+        .unwrap_or_else(|| machine.home.clone())
+        .join(".claude.json");
     let text = Found::read(&file)
         .map(|found| found.text().to_owned())
         .unwrap_or_default();
     let claude: Value = serde_json::from_str(&text).unwrap_or_default();
-    let here = patient.machine.here.to_string_lossy();
+    let here = machine.here.to_string_lossy();
     if let Some(servers) = claude["projects"][&*here]["mcpServers"].as_object() {
         for (name, entry) in servers {
             let told = Told {

@@ -19,6 +19,9 @@ use crate::setup::{
     refusal::Refusal,
 };
 
+/// What stands for a token that a person has to put there.
+const TOKEN: &str = "TOKEN";
+
 /// The name of this part in the ledger.
 pub const PART: &str = "client";
 
@@ -266,9 +269,10 @@ pub fn print(client: &Client, wish: &Wish<'_>, asking: &mut Asking<'_>) {
             }
         }
     }
-    asking.say(&indented(&snippet(client, wish)));
-    if !wish.reach.secrets().is_empty() {
-        asking.say("Put the token in the place of TOKEN.");
+    let snippet = snippet(client, wish);
+    asking.say(&indented(&snippet));
+    if !wish.reach.secrets().is_empty() && snippet.contains(TOKEN) {
+        asking.say(&format!("Put the token in the place of {TOKEN}."));
     }
     if let Some(link) = client.deep_link(&wish.name, &wish.reach) {
         asking.say(&format!("Or open this link:\n  {link}"));
@@ -277,7 +281,7 @@ pub fn print(client: &Client, wish: &Wish<'_>, asking: &mut Asking<'_>) {
 
 /// The entry as it would stand alone in a client's file, without secrets.
 fn snippet(client: &Client, wish: &Wish<'_>) -> String {
-    let reach = wish.reach.with_secrets_as("TOKEN");
+    let reach = wish.reach.with_secrets_as(TOKEN);
     let entry = client
         .entry(&wish.name, &reach, wish.scope)
         .unwrap_or_default();

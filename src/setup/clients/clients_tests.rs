@@ -549,8 +549,13 @@ fn files_are_where_each_system_has_them() {
     machine
         .variables
         .insert("CODEX_HOME".to_owned(), ELSEWHERE.to_owned());
-    let files = named("codex").unwrap().files(&machine, Scope::User);
-    assert_eq!(files, [Path::new(ELSEWHERE).join("config.toml")]);
+    machine
+        .variables
+        .insert("CLAUDE_CONFIG_DIR".to_owned(), ELSEWHERE.to_owned());
+    for (id, file) in [("codex", "config.toml"), ("claude-code", ".claude.json")] {
+        let files = named(id).unwrap().files(&machine, Scope::User);
+        assert_eq!(files, [Path::new(ELSEWHERE).join(file)]);
+    }
 }
 
 #[test]
