@@ -24,7 +24,7 @@ use crate::{
 };
 
 /// The size of a link's read buffer, in bytes. Links are many and most of their frames are short.
-const READ_BUFFER: usize = 1_536;
+const READ_BUFFER: usize = 1_024;
 
 /// The same for those who come by the door, whose messages may be long.
 const READ_BUFFER_AT_DOOR: usize = 16 * 1024;
@@ -146,7 +146,9 @@ impl Routes {
                 .max_frame_size(DEFAULT_MAX_MESSAGE)
                 .on_upgrade(move |socket| {
                     let from = (intake, place);
-                    session::run(Box::new(socket), peer, from, shared)
+                    // In a task of its own: that of the upgrade would keep what the upgrade needed.
+                    tokio::spawn(session::run(Box::new(socket), peer, from, shared));
+                    std::future::ready(())
                 }),
             Err(rejection) => rejection.into_response(),
         }

@@ -16,6 +16,7 @@ use tokio::{
     sync::oneshot,
     time::{Instant, Sleep, sleep_until, timeout},
 };
+use tokio_util::task::task_tracker::TaskTrackerToken;
 use tracing::Instrument;
 
 use super::{
@@ -128,20 +129,47 @@ impl Default for PartsRoom {
 /// Serves one connection from its hello to its end. Until the hello it keeps its `place`, if it has one, which may be
 /// needed for another.
 ///
-/// The socket is boxed, and what a link does only at its end is too: each of thousands of links holds room for all that
-/// this function may ever hold.
-pub async fn run(
+/// Each of thousands of links holds room for all that this function may ever hold. So the socket is boxed, and so is what a
+/// link does only at its beginning or its end.
+pub fn run(
+    socket: Box<WebSocket>,
+    address: SocketAddr,
+    from: (Arc<Intake>, Option<Arc<Place>>),
+    shared: Arc<Shared>,
+) -> impl Future<Output = ()> + Send {
+    let entered = Box::pin(enter_or_refuse(socket, address, from, shared));
+    async {
+        let Some(mut entered) = entered.await else {
+            return;
+        };
+        let ending = entered.serve().await;
+        entered.end(ending).await;
+    }
+}
+
+/// A computer whose link begins.
+struct Entered {
+    session: Session,
+    frames: Frames,
+    leaving: Leaving,
+    /// The bridge waits for it when it leaves.
+    line: TaskTrackerToken,
+    protocol: u32,
+}
+
+/// Hears who it is, and enters them, or says why not.
+async fn enter_or_refuse(
     mut socket: Box<WebSocket>,
     address: SocketAddr,
     (intake, place): (Arc<Intake>, Option<Arc<Place>>),
     shared: Arc<Shared>,
-) {
+) -> Option<Entered> {
     let mut unasked = Allowance::new();
     let greeted = tokio::select! {
         greeted = timeout(HELLO_TIME, greet(&mut socket, &intake, &mut unasked)) => greeted,
         () = lost(place.as_deref()) => {
             tracing::debug!(%address, "a connection without a hello made way for another");
-            return;
+            return None;
         }
     };
     drop(place);
@@ -156,21 +184,25 @@ pub async fn run(
         }
         Ok(_) => {
             shared.late.wait().await;
-            return Box::pin(refuse(socket, address, &Ending::BadToken)).await;
+            refuse(socket, address, &Ending::BadToken).await;
+            return None;
         }
-        Err(ending) => return Box::pin(refuse(socket, address, &ending)).await,
+        Err(ending) => {
+            refuse(socket, address, &ending).await;
+            return None;
+        }
     };
 
     let protocol = hello.protocol;
-    let _line = shared.registry.departure.line();
+    let line = shared.registry.departure.line();
     let patience = Patience::for_agent(&hello);
-    let (registered, frames) = match Box::pin(enter(&shared.registry, &mut hello, address)).await {
+    let (registered, frames) = match enter(&shared.registry, &mut hello, address).await {
         Ok(entered) => entered,
         Err(taken) => {
-            return Box::pin(turn_away(socket, address, hello.computer, &taken, protocol)).await;
+            turn_away(socket, address, hello.computer, &taken, protocol).await;
+            return None;
         }
     };
-    drop(hello);
     let Registered {
         computer,
         link,
@@ -179,7 +211,7 @@ pub async fn run(
     if let Some(older) = older {
         older.end(Ending::Replaced(address));
     }
-    let mut leaving = Leaving {
+    let leaving = Leaving {
         shared: shared.clone(),
         computer: computer.clone(),
         link: link.clone(),
@@ -189,10 +221,7 @@ pub async fn run(
     };
     let facts = computer.facts();
     tracing::info!(computer = %computer.key, label = ?facts.label, %address, protocol, "linked");
-
-    // For whoever looks for a fault: at other times it costs a link nothing.
-    let span = tracing::debug_span!("link", computer = %computer.key);
-    let mut session = Session::new(
+    let session = Session::new(
         (socket, intake),
         link,
         computer,
@@ -201,16 +230,45 @@ pub async fn run(
         unasked,
         patience,
     );
-    let ending = match session.computer.is_told_whole() {
-        true => session.serve(frames).instrument(span).await,
-        false => Ending::Crowded,
-    };
-    let socket = session.socket;
-    leaving.ending = ending.clone();
-    drop(leaving);
-    // A version-1 agent knows no hello-error once it is linked.
-    let tell = ending.hello_error().filter(|_| protocol >= 2);
-    Box::pin(close(socket, &ending, tell)).await;
+    Some(Entered {
+        session,
+        frames,
+        leaving,
+        line,
+        protocol,
+    })
+}
+
+impl Entered {
+    /// Serves it to its end.
+    async fn serve(&mut self) -> Ending {
+        if !self.session.computer.is_told_whole() {
+            return Ending::Crowded;
+        }
+        // For whoever looks for a fault: at other times it costs a link nothing.
+        let span = tracing::debug_span!("link", computer = %self.session.computer.key);
+        self.session.serve(&self.frames).instrument(span).await
+    }
+
+    /// Notes its end, and tells the agent.
+    fn end(self, ending: Ending) -> Pin<Box<impl Future<Output = ()> + Send>> {
+        let Self {
+            session,
+            frames,
+            mut leaving,
+            line,
+            protocol,
+        } = self;
+        drop(frames);
+        leaving.ending = ending.clone();
+        drop(leaving);
+        Box::pin(async move {
+            // A version-1 agent knows no hello-error once it is linked.
+            let tell = ending.hello_error().filter(|_| protocol >= 2);
+            close(session.socket, &ending, tell).await;
+            drop(line);
+        })
+    }
 }
 
 /// Done when the place of a connection that has not said hello is needed for another.
@@ -453,7 +511,7 @@ impl Session {
         }
     }
 
-    async fn serve(&mut self, frames: Frames) -> Ending {
+    async fn serve(&mut self, frames: &Frames) -> Ending {
         // Most frames put off what is due next. So the timer is left as it is until that is sooner, or it has run out:
         // to set it costs more than to look at a frame.
         let mut timer = pin!(sleep_until(self.due()));
@@ -471,27 +529,40 @@ impl Session {
             }
             // In turn, so that neither those who send much nor those who are sent much keep the other waiting.
             socket_first = !socket_first;
-            let next = self.next(&frames, timer.as_mut(), socket_first).await;
-            let step = match next {
-                Next::Message(Ok(Some(text))) => self.receive(&text),
-                Next::Message(Ok(None)) => self.unasked.take(),
+            let step = match self.next(frames, timer.as_mut(), socket_first).await {
                 Next::Message(Err(ending)) => return ending,
-                Next::Call if self.shared.registry.departure.has_begun() => {
-                    self.prepare_farewell(&frames);
-                    let said = self.say_all().await;
-                    return said.err().unwrap_or(Ending::Leaving);
-                }
-                Next::Call => self.answer_call(&frames),
-                Next::Due => {
-                    let step = self.tick_if_due();
-                    timer.as_mut().reset(self.due());
-                    step
-                }
+                next => self.act_on(next, frames, timer.as_mut()),
             };
             if let Err(ending) = step {
                 // What was to be said before that is said, as far as it can be.
-                let _ = self.say_all().await;
-                return ending;
+                let said = self.say_all().await;
+                return match (ending, said) {
+                    (Ending::Leaving, Err(failed)) => failed,
+                    (ending, _) => ending,
+                };
+            }
+        }
+    }
+
+    fn act_on(
+        &mut self,
+        next: Next,
+        frames: &Frames,
+        timer: Pin<&mut Sleep>,
+    ) -> Result<(), Ending> {
+        match next {
+            Next::Message(Ok(Some(text))) => self.receive(&text),
+            Next::Message(Ok(None)) => self.unasked.take(),
+            Next::Message(Err(ending)) => Err(ending),
+            Next::Call if self.shared.registry.departure.has_begun() => {
+                self.prepare_farewell(frames);
+                Err(Ending::Leaving)
+            }
+            Next::Call => self.answer_call(frames),
+            Next::Due => {
+                let step = self.tick_if_due();
+                timer.reset(self.due());
+                step
             }
         }
     }
