@@ -20,7 +20,7 @@ pub enum Peer {
     /// Over its standard input and output.
     Lines(Box<Bridge>),
     /// Over streamable HTTP.
-    Http(Http),
+    Http(Box<Http>),
 }
 
 impl Peer {

@@ -85,7 +85,7 @@ impl Talk {
                 });
                 Peer::Lines(Box::new(server))
             }
-            (Way::Directly, Server::At(address)) => Peer::Http(Http::to(*address, false)),
+            (Way::Directly, Server::At(address)) => Peer::Http(Box::new(Http::to(*address, false))),
             (Way::Through(Over::Lines) | Way::Stateless(Over::Lines), _) => {
                 Peer::Lines(Box::new(place.bridge()))
             }
@@ -97,7 +97,7 @@ impl Talk {
                         .current_dir(place.path("project"));
                 });
                 let address = served.insert(bridge.await).address;
-                Peer::Http(Http::to(address, is_stateless))
+                Peer::Http(Box::new(Http::to(address, is_stateless)))
             }
         };
         let mut talk = Self {
