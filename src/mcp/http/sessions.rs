@@ -304,10 +304,13 @@ impl SessionManager for Sessions {
         last_event_id: String,
     ) -> Result<impl Stream<Item = ServerSseMessage> + Send + Sync + 'static, SessionError> {
         let session = self.get_to_use(id)?;
-        let reader = read_event_id(&last_event_id)
-            .and_then(|(stream, after)| session.read(stream, Some(after)));
+        let (stream, after) = read_event_id(&last_event_id).ok_or(SessionError::NothingToResume)?;
+        let reader = session.read(stream, Some(after));
         let reader = reader.ok_or(SessionError::NothingToResume)?;
-        tracing::info!("a client came back for the rest of a stream");
+        match stream {
+            STANDALONE => tracing::debug!("a client came back for what belongs to no request"),
+            _ => tracing::info!("a client came back for the rest of an answer"),
+        }
         Ok(reader.into_stream())
     }
 
