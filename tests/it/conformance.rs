@@ -152,10 +152,7 @@ async fn change_when_asked(state: PathBuf, tools: Tools, mut client: Client) {
         let is_waiting = log
             .as_deref()
             .and_then(|log| log.split_once("trigger: back"));
-        if !is_back
-            && is_waiting
-                .is_some_and(|(_, log)| log.contains("came back for the rest of an answer"))
-        {
+        if !is_back && is_waiting.is_some_and(|(_, log)| log.contains("came back for an answer")) {
             is_back = true;
             client.lua(1, "fs.open('back', 'w').close()").await;
         }

@@ -185,6 +185,12 @@ impl Outbox {
         stream.is_some_and(|stream| stream.can_resume(after))
     }
 
+    /// Whether more may follow in this stream.
+    pub fn is_open(&self, number: u64) -> bool {
+        let stream = self.streams.get(&number);
+        stream.is_some_and(|stream| !stream.has_ended())
+    }
+
     /// A place at a stream, from after this message on, or from where the reader before left.
     pub fn attach(&mut self, number: u64, after: Option<u64>) -> Option<StreamPlace> {
         if after.is_some_and(|after| !self.can_resume(number, after)) {

@@ -28,7 +28,7 @@ use tokio::{
 };
 use tokio_util::sync::CancellationToken;
 
-use super::outbox::{Outbox, StreamPlace, Taken};
+use super::outbox::{Outbox, STANDALONE, StreamPlace, Taken};
 use crate::base::budget::Budget;
 
 /// The most unanswered requests of one session.
@@ -130,6 +130,11 @@ impl HttpSession {
     /// Whether its client can go on in this stream after this message.
     pub fn can_resume(&self, stream: u64, after: u64) -> bool {
         lock(&self.outbox).can_resume(stream, after)
+    }
+
+    /// Whether this is the stream of a request that has no answer yet.
+    pub fn is_awaited(&self, stream: u64) -> bool {
+        stream != STANDALONE && lock(&self.outbox).is_open(stream)
     }
 
     /// Ends the stream of a request that gets no answer, since the client gave it up.

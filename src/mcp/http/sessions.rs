@@ -307,9 +307,9 @@ impl SessionManager for Sessions {
         let (stream, after) = read_event_id(&last_event_id).ok_or(SessionError::NothingToResume)?;
         let reader = session.read(stream, Some(after));
         let reader = reader.ok_or(SessionError::NothingToResume)?;
-        match stream {
-            STANDALONE => tracing::debug!("a client came back for what belongs to no request"),
-            _ => tracing::info!("a client came back for the rest of an answer"),
+        // Some clients come back for any stream, also where there is nothing more to come.
+        if session.is_awaited(stream) {
+            tracing::info!("a client came back for an answer that is not there yet");
         }
         Ok(reader.into_stream())
     }

@@ -265,7 +265,7 @@ async fn conversation(way: Way, capabilities: &Value, server: &Server) -> BTreeM
         refused["error"]["data"]["elicitations"][0]["elicitationId"] = json!("e");
         step!("a page first", refused);
     }
-    note(&mut came, "asked", json!(talk.asked));
+    note(&mut came, "asked", json!(talk.all_asked()));
     talk.leave().await;
     came
 }

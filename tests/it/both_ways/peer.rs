@@ -2,7 +2,10 @@
 
 use std::{collections::HashMap, net::SocketAddr};
 
-use axum::http::Method;
+use axum::{
+    body::Body,
+    http::{Method, Request},
+};
 use serde_json::{Value, json};
 use tokio::{
     process::Child,
@@ -12,7 +15,7 @@ use tokio::{
 
 use crate::common::{
     bridge::Bridge,
-    served::{Client, STATELESS, exchange},
+    served::{Answer, Client, STATELESS, exchange},
 };
 
 /// One of them, and what holds it.
@@ -37,8 +40,11 @@ impl Peer {
             Self::Http(peer) => {
                 peer.client.initialize_with(capabilities.clone()).await;
                 let request = peer.client.http(Method::GET);
-                // What belongs to no request comes here.
-                peer.read(request.body(axum::body::Body::empty()).unwrap());
+                let request = request.body(Body::empty()).unwrap();
+                // What belongs to no request comes here, and is lost before this is there.
+                let stream = peer.client.exchange(request).await;
+                assert_eq!(stream.status, 200);
+                peer.hear(std::future::ready(stream));
             }
         }
     }
@@ -94,7 +100,7 @@ impl Peer {
             Self::Http(peer) => {
                 if peer.client.session.is_some() {
                     let end = peer.client.http(Method::DELETE);
-                    let end = end.body(axum::body::Body::empty()).unwrap();
+                    let end = end.body(Body::empty()).unwrap();
                     assert!(peer.client.exchange(end).await.status < 300);
                 }
             }
@@ -132,10 +138,16 @@ impl Http {
         }
     }
 
-    fn read(&mut self, request: axum::http::Request<axum::body::Body>) -> AbortHandle {
-        let (address, told) = (self.address, self.told.clone());
+    fn read(&mut self, request: Request<Body>) -> AbortHandle {
+        let address = self.address;
+        self.hear(async move { exchange(address, request).await })
+    }
+
+    /// Takes up all messages of an answer.
+    fn hear(&mut self, answer: impl Future<Output = Answer> + Send + 'static) -> AbortHandle {
+        let told = self.told.clone();
         self.readers.spawn(async move {
-            let mut answer = exchange(address, request).await;
+            let mut answer = answer.await;
             while let Some(message) = answer.message().await {
                 // Whoever asked may have left.
                 let _ = told.send(message);
