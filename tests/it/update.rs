@@ -117,7 +117,13 @@ async fn a_version_that_does_not_link_is_gone_after_thirty_seconds_and_the_old_o
         assert_eq!(ask(&mut bridge, source).await, "=> nil", "{source}");
         screen::says(&computer, &format!("The new version is not taken: {why}")).await;
         is_linked(&mut bridge, "1.0.9").await;
-        assert_eq!(bridge.lua(1, "term.clear() return 1+1").await, "=> 2");
+        // For a moment it may be the link from before that is seen, which nobody answers on any more.
+        until("it answers again", async || {
+            let code = json!({"computerId": 1, "code": "term.clear() return 1+1"});
+            let answer = bridge.call("exec-lua", code).await;
+            is(answer.text == "=> 2", answer.text)
+        })
+        .await;
         assert_eq!(installed(&computer), older());
     }
     bridge.leave().await;
