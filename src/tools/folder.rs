@@ -136,7 +136,10 @@ impl Folders {
             }
         }
         self.last = made.iter().cloned().collect();
-        self.trials.keep(&look.handlers);
+        // A manifest that may be half written was not read: what it has is not known to be gone.
+        if !look.is_unsettled {
+            self.trials.keep(&look.handlers);
+        }
         look.offer = self.offer(made, &mut look.problems);
         look
     }
