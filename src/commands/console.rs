@@ -16,8 +16,13 @@ pub fn say(line: &str) {
 
 /// Writes to standard output as it is, and tells whether somebody still reads that.
 pub fn show(text: &str) -> bool {
+    show_bytes(text.as_bytes())
+}
+
+/// The same with bytes.
+pub fn show_bytes(bytes: &[u8]) -> bool {
     let mut output = io::stdout().lock();
-    let shown = output.write_all(text.as_bytes());
+    let shown = output.write_all(bytes);
     shown.and_then(|()| output.flush()).is_ok()
 }
 

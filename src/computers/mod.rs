@@ -40,6 +40,7 @@ pub use self::{
     fleet::{Fleet, LinkPort, NoSuchName},
     job::{About, Job, Progress, Sent, Stage},
     key::ComputerKey,
+    output::Page,
     pings::Pong,
     presence::{Presence, Seen},
     reach::{Blocked, Outdated, Owner, Unreachable},

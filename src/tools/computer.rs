@@ -14,6 +14,7 @@ use thiserror::Error;
 use super::{
     Context,
     asking::{self, STOP_TIME, held},
+    listener::Belongs,
     outcome,
     plain_chunk::{Piece, chunk_of},
     unanswered::Unanswered,
@@ -237,7 +238,12 @@ async fn run_request(
         gate: pauses.then_some(Gate(&gate)),
         ..request
     };
-    let (job, waited) = match asking::ask(context, computer, request, time).await {
+    let belongs = Belongs::ToAuthor;
+    let asking::Asked {
+        job,
+        waited,
+        printed,
+    } = match asking::ask(context, computer, request, belongs, time).await {
         Ok(asked) => asked,
         Err(problem) => return failed(problem.into()),
     };
@@ -250,6 +256,7 @@ async fn run_request(
         Waited::Ended => ended(computer, &job, read),
         Waited::Running | Waited::NotTaken => match computer.stop(&job, STOP_TIME).await {
             Cancelled::Ended => {
+                asking::print_rest(context, computer, &job, belongs, printed);
                 let mut asked = ended(computer, &job, read);
                 // It may also have come to its own end meanwhile.
                 if job.look(outcome::was_stopped) {

@@ -125,7 +125,7 @@ impl Handler for OnComputer {
                         told.push_str(". ");
                         told.push_str(MORE_TIME);
                     }
-                    if !ran.output.is_empty() {
+                    if !ran.output.is_empty() && !context.shows_output() {
                         told.push_str("\n\nOutput before the error:\n");
                         told.push_str(&text::read(&ran.output));
                     }

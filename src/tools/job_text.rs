@@ -26,19 +26,35 @@ impl JobFailed {
     }
 }
 
-/// A job's output and its end, `most` characters of them.
+/// What of a job's output an answer shows.
+#[derive(Clone, Copy)]
+pub struct Shown {
+    /// How many characters the answer has at most.
+    pub most: MaxChars,
+    /// Where in the output it begins: whoever reads the answer has seen what is before.
+    pub from: u64,
+}
+
+impl From<MaxChars> for Shown {
+    fn from(most: MaxChars) -> Self {
+        Self { most, from: 0 }
+    }
+}
+
+/// A job's output and its end.
 ///
 /// # Errors
 /// The job failed.
-pub fn whole(computer: &Computer, job: &Job, most: MaxChars) -> Result<String, JobFailed> {
+pub fn whole(computer: &Computer, job: &Job, shown: Shown) -> Result<String, JobFailed> {
+    let Shown { most, from } = shown;
     job.look(|progress| {
-        let output = progress.lines(0);
+        let output = progress.lines(from);
         let Some(end) = EndText::of(computer, progress) else {
             return Ok(bounds::within(most, &[], &output, &job.id));
         };
         let failure = end.failure();
         if failure.is_empty() {
-            let lead: Vec<_> = if output.is_empty() && end.is_without_words() {
+            let lead: Vec<_> = if output.is_empty() && from == 0 && end.is_without_words() {
                 words(outcome::nothing_came(computer)).collect()
             } else {
                 Vec::new()
@@ -47,7 +63,11 @@ pub fn whole(computer: &Computer, job: &Job, most: MaxChars) -> Result<String, J
             let body = [&output[..], &end.lines_below(above, 0)].concat();
             let most = most.beside(outcome::RETURNED_NOTHING).beside("\n");
             let told = bounds::within(most, &lead, &body, &job.id);
-            return Ok(outcome::unmistakable(told));
+            return Ok(match from {
+                0 => outcome::unmistakable(told),
+                // Only a person reads an answer that begins later.
+                _ => told,
+            });
         }
         let told = if output.is_empty() {
             bounds::within(most, &failure, &end.screen_below(&failure), &job.id)
@@ -66,17 +86,17 @@ pub fn whole(computer: &Computer, job: &Job, most: MaxChars) -> Result<String, J
     })
 }
 
-/// Something that is said of a job, and what it has printed below that, if it has: `most` characters of both. What the
-/// terminal of one that has ended shows comes last. `said` is given the cursor of what may come after this.
+/// Something that is said of a job, and what it has printed below that, if it has. What the terminal of one that has
+/// ended shows comes last. `said` is given the cursor of what may come after this.
 pub fn so_far(
     said: impl FnOnce(u64) -> String,
     computer: &Computer,
     job: &Job,
-    most: MaxChars,
+    Shown { most, from }: Shown,
 ) -> String {
     job.look(|progress| {
         let said = said(progress.printed());
-        let output = progress.lines(0);
+        let output = progress.lines(from);
         let title = if output.is_empty() {
             ""
         } else {

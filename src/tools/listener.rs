@@ -6,6 +6,7 @@ use futures_util::{FutureExt, future::BoxFuture};
 use rmcp::model::JsonObject;
 
 use super::hearer::{Logged, Severity};
+use crate::computers::ComputerKey;
 
 /// How much a line of a log matters.
 #[derive(
@@ -34,6 +35,26 @@ pub struct Step {
     pub total: Option<f64>,
 }
 
+/// A piece of what code printed, as it comes.
+#[derive(Debug, Clone, Copy)]
+pub struct Printed<'a> {
+    /// The piece: any bytes (see `base::byte_text`), cut anywhere.
+    pub text: &'a str,
+    /// The computer on which it was printed; none: on the host.
+    pub on: Option<ComputerKey>,
+    /// What it belongs to.
+    pub belongs: Belongs,
+}
+
+/// What something that was printed belongs to.
+#[derive(Debug, Clone, Copy, PartialEq, Eq)]
+pub enum Belongs {
+    /// The answer of the client's call, which begins with it.
+    ToAnswer,
+    /// Whoever wrote the code: the answer does not have it, or only where something went wrong.
+    ToAuthor,
+}
+
 /// The client that waits for a call's answer, to be told how it goes meanwhile.
 pub trait Listener: Send + Sync {
     /// Whether it wants to be told.
@@ -49,6 +70,19 @@ pub trait Listener: Send + Sync {
 
     /// Hands it a line of the call's log, if it wants such lines.
     fn log(&self, level: Level, logger: &str, text: String) -> BoxFuture<'_, ()>;
+
+    /// Whether it wants what is printed, by [`Listener::print`], while the call goes on.
+    fn wants_output(&self) -> bool {
+        false
+    }
+
+    /// Whether it shows all of that to whoever reads the answer, so that the answer leaves it out.
+    fn shows_output(&self) -> bool {
+        false
+    }
+
+    /// Hands it a piece of what is printed.
+    fn print(&self, _: Printed<'_>) {}
 
     /// From which severity on it wants to be handed what servers log while its call goes on; none: it wants nothing, or
     /// hears of it in any case, as a client with a session does.

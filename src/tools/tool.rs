@@ -102,6 +102,12 @@ impl Context<'_> {
         }
     }
 
+    /// Whether the answer leaves out what was printed: whoever reads it has that already. A program that called a tool
+    /// has not.
+    pub(super) fn shows_output(&self) -> bool {
+        self.depth == 0 && self.listener.shows_output()
+    }
+
     /// The context of a tool that this one calls.
     ///
     /// # Errors

@@ -68,6 +68,7 @@ mod terminal_view;
 mod tool_list;
 mod tools;
 mod truth;
+mod trying;
 mod update;
 mod upstream;
 mod upstream_asking;

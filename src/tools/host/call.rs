@@ -212,7 +212,9 @@ impl HostHandler {
                     && let Ok(Ok(message)) = timeout(LAST_WORDS, worker.receive()).await
                 {
                     match message {
-                        FromWorker::Printed { text, is_cut } => record.print(&text, is_cut),
+                        FromWorker::Printed { text, is_cut } => {
+                            call.asker.print(&text, is_cut);
+                        }
                         FromWorker::Log { .. } | FromWorker::Progress { .. } => {}
                         _ => break,
                     }
@@ -291,7 +293,7 @@ impl Call<'_> {
                     // A client that does not read must not hold up the handler.
                     hears = hears && timeout(TELL_TIME, tell).await.is_ok();
                 }
-                FromWorker::Printed { text, is_cut } => self.asker.record.print(&text, is_cut),
+                FromWorker::Printed { text, is_cut } => self.asker.print(&text, is_cut),
                 FromWorker::Done(done) => return Ok(done),
                 FromWorker::Fault { message } => {
                     return Err(CallError::Fault {

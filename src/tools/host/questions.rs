@@ -19,6 +19,7 @@ use crate::{
         Context, Found, Refusal, TooDeep, ToolFailed,
         choosing::{ChoiceError, choose, named},
         computer::{Couriers, RunError},
+        listener::{Belongs, Printed},
         plain_chunk::Piece,
     },
 };
@@ -139,6 +140,27 @@ pub struct Asker<'a> {
 }
 
 impl Asker<'_> {
+    /// Takes note of what the handler printed, and hands it on.
+    pub fn print(&self, text: &str, is_cut: bool) {
+        self.record.print(text, is_cut);
+        let listener = self.context.listener;
+        if !listener.wants_output() {
+            return;
+        }
+        let cut = "\n[What is printed after this is not shown]\n";
+        for text in [Some(text), is_cut.then_some(cut)].into_iter().flatten() {
+            listener.print(Printed {
+                text,
+                on: None,
+                // A script's own depth is 1.
+                belongs: match (self.rights, self.context.depth) {
+                    (Rights::OfItsClient, ..=1) => Belongs::ToAnswer,
+                    _ => Belongs::ToAuthor,
+                },
+            });
+        }
+    }
+
     /// Answers.
     ///
     /// # Errors

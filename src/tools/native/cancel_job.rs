@@ -93,7 +93,12 @@ impl Native for CancelJob {
                 let whole = fleet.job(&job.id, 0, Duration::ZERO).await?;
                 let job = whole.map_or(job, |(_, job)| job);
                 let said = format!("Job {} on computer {name} was stopped.", job.id);
-                Ok(text(so_far(|_| said, &computer, &job, MaxChars::default())))
+                Ok(text(so_far(
+                    |_| said,
+                    &computer,
+                    &job,
+                    MaxChars::default().into(),
+                )))
             }
             Cancelled::Ended => Ok(text(format!(
                 "Job {} on computer {name} had ended by itself. get-job shows its result.",

@@ -21,7 +21,8 @@ use crate::{
         asking::{self, STOP_TIME, held},
         bounds::{self, MaxChars},
         choosing::{ChoiceError, choose},
-        job_text::{JobFailed, so_far, whole},
+        job_text::{JobFailed, Shown, so_far, whole},
+        listener::Belongs,
         lua_code,
         outcome::{self, MINDS_WHERE, OLD_AGENT},
         text,
@@ -162,20 +163,30 @@ impl Arguments {
             gate: Some(Gate(&gate)),
         };
         let time = Duration::from_millis(self.timeout_ms);
-        let (job, waited) = asking::ask(context, computer, ask, time).await?;
+        let asking::Asked {
+            job,
+            waited,
+            printed,
+        } = asking::ask(context, computer, ask, Belongs::ToAnswer, time).await?;
+        // What a person at a terminal has seen already is left out.
+        let from = match context.shows_output() {
+            true => printed,
+            false => 0,
+        };
+        let shown = Shown { most, from };
         match waited {
-            Waited::Ended => Ok(whole(computer, &job, most)?),
+            Waited::Ended => Ok(whole(computer, &job, shown)?),
             Waited::Away(why) if !job.is_running() => {
-                Err(self.unanswered(computer, &job, Some(&why), most))
+                Err(self.unanswered(computer, &job, Some(&why), shown))
             }
             Waited::Running | Waited::Away(_) => match self.on_timeout {
                 OnTimeout::Detach => {
                     computer.detach(&job).await;
-                    Ok(self.still_running(computer, &job, most))
+                    Ok(self.still_running(computer, &job, shown))
                 }
-                OnTimeout::Cancel => self.cancel(computer, &job, most).await,
+                OnTimeout::Cancel => self.cancel(computer, &job, shown).await,
             },
-            Waited::NotTaken => self.not_taken(computer, &job, most).await,
+            Waited::NotTaken => self.not_taken(computer, &job, shown).await,
             Waited::Held => Err(ExecError::Paused(held(context))),
             Waited::TooLarge { size, limit } => Err(ExecError::TooLarge {
                 computer: name_of(&computer.facts()),
@@ -185,7 +196,7 @@ impl Arguments {
         }
     }
 
-    fn still_running(&self, computer: &Computer, job: &Job, most: MaxChars) -> String {
+    fn still_running(&self, computer: &Computer, job: &Job, shown: Shown) -> String {
         let (name, ms, id) = (name_of(&computer.facts()), self.timeout_ms, &job.id);
         let said = |cursor| match why_out_of_reach(computer, SystemTime::now()) {
             None => format!(
@@ -199,21 +210,21 @@ impl Arguments {
                  the computer comes back with it while this client is there, and ends as lost if the computer comes back without it."
             ),
         };
-        so_far(said, computer, job, most)
+        so_far(said, computer, job, shown)
     }
 
     async fn cancel(
         &self,
         computer: &Arc<Computer>,
         job: &Arc<Job>,
-        most: MaxChars,
+        shown: Shown,
     ) -> Result<String, ExecError> {
         let ms = self.timeout_ms;
         match computer.stop(job, STOP_TIME).await {
             Cancelled::Ended => match job.look(outcome::was_stopped) {
-                true => Ok(self.stopped(computer, job, most)),
+                true => Ok(self.stopped(computer, job, shown)),
                 // It came to its own end meanwhile.
-                false => Ok(whole(computer, job, most)?),
+                false => Ok(whole(computer, job, shown)?),
             },
             Cancelled::Told => Err(ExecError::StopNotConfirmed {
                 computer: name_of(&computer.facts()),
@@ -230,13 +241,13 @@ impl Arguments {
     }
 
     /// The time was up, and the code was stopped: what the call asked for.
-    fn stopped(&self, computer: &Computer, job: &Job, most: MaxChars) -> String {
+    fn stopped(&self, computer: &Computer, job: &Job, shown: Shown) -> String {
         let said = format!(
             "The code had not ended on computer {} after {} ms, and was stopped, as `onTimeout` asks.",
             name_of(&computer.facts()),
             self.timeout_ms,
         );
-        so_far(|_| said, computer, job, most)
+        so_far(|_| said, computer, job, shown)
     }
 
     /// The computer never said that it has the request.
@@ -244,12 +255,12 @@ impl Arguments {
         &self,
         computer: &Arc<Computer>,
         job: &Arc<Job>,
-        most: MaxChars,
+        shown: Shown,
     ) -> Result<String, ExecError> {
         match computer.stop(job, STOP_TIME).await {
-            Cancelled::Ended => Ok(whole(computer, job, most)?),
+            Cancelled::Ended => Ok(whole(computer, job, shown)?),
             Cancelled::Told | Cancelled::Unreachable => {
-                Err(self.unanswered(computer, job, None, most))
+                Err(self.unanswered(computer, job, None, shown))
             }
         }
     }
@@ -259,10 +270,10 @@ impl Arguments {
         computer: &Computer,
         job: &Arc<Job>,
         away: Option<&str>,
-        most: MaxChars,
+        shown: Shown,
     ) -> ExecError {
         let unanswered = Unanswered::new(computer, job, u128::from(self.timeout_ms), away);
-        ExecError::Unanswered(so_far(|_| unanswered.to_string(), computer, job, most))
+        ExecError::Unanswered(so_far(|_| unanswered.to_string(), computer, job, shown))
     }
 }
 

@@ -80,6 +80,7 @@ impl Native for RunScript {
             chunk: "script".to_owned(),
             method: None,
         };
+        let is_shown = context.shows_output();
         let context = context.deeper()?;
         let time = Duration::from_millis(timeout_ms);
         let run = self
@@ -90,12 +91,18 @@ impl Native for RunScript {
             came_back,
             end,
         } = run.await;
+        // A person at a terminal has seen it already.
+        let (printed, has_printed) = match is_shown {
+            true => (String::new(), !printed.is_empty()),
+            false => (printed, false),
+        };
         match end {
             Err(why) => Err(ScriptError::Failed {
                 why,
                 printed,
                 came_back,
             }),
+            Ok(values) if values.is_empty() && has_printed => Ok(text("")),
             Ok(values) if values.is_empty() && printed.is_empty() => Ok(text(
                 "The script ran to its end; it printed nothing and returned nothing.",
             )),

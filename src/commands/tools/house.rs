@@ -1,0 +1,104 @@
+//! What the commands about tools begin with: the settings, the folders of tools, the catalogue, the computers.
+
+use std::sync::Arc;
+
+use anyhow::Context as _;
+
+use crate::{
+    commands::{computers, console::note, startup},
+    computers::Fleet,
+    settings::{Config, Flags, Folders},
+    tools::{
+        self, Catalogue, Context, Listener, Notes, Offer, Others, Pause, builtin,
+        folder::{self, Look},
+        kit::Kit,
+        policy::Policy,
+        source::fixed,
+    },
+};
+
+/// All that there is for somebody who uses a tool, a prompt or a resource by hand.
+pub struct House {
+    /// The computers.
+    pub fleet: Fleet,
+    /// What is built in, and what is in the folders.
+    pub catalogue: Arc<Catalogue>,
+}
+
+impl House {
+    /// Opens it, and tells what is wrong with the folders. To be called in the runtime.
+    pub fn open(flags: &Flags, folders: &Folders) -> anyhow::Result<Self> {
+        let config = load(flags, folders)?;
+        let (mut own, built_in) = own(&config, folders);
+        // What is wrong with a handler is told when it is called.
+        let look = own.look();
+        let (catalogue, problems) = put_together(&config, folders, built_in, look);
+        for problem in &problems {
+            note(problem);
+        }
+        let fleet = computers::start(&config.link, Some(&folders.shared));
+        fleet.want();
+        Ok(Self { fleet, catalogue })
+    }
+
+    /// What a call of this person's has at hand.
+    pub fn context<'a>(
+        &'a self,
+        others: &'a dyn Others,
+        listener: &'a dyn Listener,
+        notes: &'a Notes,
+    ) -> Context<'a> {
+        Context {
+            fleet: &self.fleet,
+            others,
+            listener,
+            notes,
+            call: None,
+            depth: 0,
+        }
+    }
+}
+
+/// The settings.
+pub fn load(flags: &Flags, folders: &Folders) -> anyhow::Result<Config> {
+    Ok(Config::load(flags, startup::variable, folders)?)
+}
+
+/// The folders of tools that are set, and what is built in.
+pub fn own(config: &Config, folders: &Folders) -> (folder::Folders, Offer) {
+    let kit = Kit::default();
+    let built_in = builtin::offer(&kit, config.probe_timeout);
+    let roots = tools::roots(folders.own_tools(), &config.tools.chosen.folders);
+    (folder::Folders::new(roots, kit, &built_in), built_in)
+}
+
+/// All tools there are, and what is wrong with those that were looked at.
+pub fn put_together(
+    config: &Config,
+    folders: &Folders,
+    built_in: Offer,
+    look: Look,
+) -> (Arc<Catalogue>, Vec<String>) {
+    let problems = look.problems.iter().map(ToString::to_string).collect();
+    let sources = vec![fixed(built_in), fixed(look.offer)];
+    let policy = Policy::of(&config.tools, Pause::of(&folders.shared));
+    (Catalogue::start(sources, policy), problems)
+}
+
+/// Does it in a runtime of its own.
+pub fn in_runtime<T>(work: impl Future<Output = anyhow::Result<T>>) -> anyhow::Result<T> {
+    tokio::runtime::Builder::new_multi_thread()
+        .worker_threads(1)
+        .enable_all()
+        .build()
+        .context("the runtime can't be started")?
+        .block_on(work)
+}
+
+/// So many of them, in words.
+pub fn count(number: usize, word: &str) -> String {
+    match number {
+        1 => format!("1 {word}"),
+        number => format!("{number} {word}s"),
+    }
+}

@@ -1,0 +1,66 @@
+//! `mcp-bridge tools run`.
+
+use anyhow::bail;
+use clap::Args;
+
+use super::{
+    house::{House, in_runtime},
+    prompt, read,
+    terminal::Terminal,
+};
+use crate::{
+    commands::{arguments::Arguments, console::note},
+    settings::{Config, FlagsOf, Folders},
+    tools::{Client, Found, Notes},
+};
+
+/// Run a tool as a client would, and print what comes back
+#[derive(Debug, Args)]
+pub struct Run {
+    /// Its name
+    name: String,
+
+    #[command(flatten)]
+    arguments: Arguments,
+
+    #[command(flatten)]
+    settings: FlagsOf<Config>,
+}
+
+impl Run {
+    /// Runs it; tells whether it did what it was to do.
+    pub fn run(self, folders: &Folders) -> anyhow::Result<bool> {
+        in_runtime(async {
+            let name = &self.name;
+            let house = House::open(&self.settings.given, folders)?;
+            let others = house.catalogue.open_for(Client::Anyone);
+            let view = others.now();
+            let tool = match view.find(name) {
+                Found::Tool(tool) => tool,
+                Found::Refused(refusal) => bail!("{}", refusal.of(name)),
+                Found::Nothing if view.prompt(name).is_some() => {
+                    note(&format!(
+                        "{name} is a prompt: `mcp-bridge tools prompt` is for these."
+                    ));
+                    return prompt::show(&house, name, &self.arguments).await;
+                }
+                Found::Nothing if view.resource(name).is_some() => {
+                    note(&format!(
+                        "{name} is a resource: `mcp-bridge tools read` is for these."
+                    ));
+                    return read::show(&house, name).await;
+                }
+                Found::Nothing => {
+                    bail!("there is no tool {name}; `mcp-bridge tools list` names all")
+                }
+            };
+            let arguments = self.arguments.read(&tool.definition().input_schema)?;
+            let (terminal, notes) = (Terminal::default(), Notes::default());
+            let context = house.context(&others, &terminal, &notes);
+            let result = tool.call(context, arguments).await;
+            let result = notes.on(result);
+            terminal.say_result(&result);
+            Ok(result.is_error != Some(true))
+        })
+    }
+}
