@@ -38,7 +38,7 @@ const PROBLEM: u8 = 1;
 /// --fix had nobody to ask.
 #[derive(Debug, Args)]
 pub struct Doctor {
-    /// The checks or groups to look at, as --list names them [default: all]
+    /// The checks or groups to look at, as --checks names them [default: all]
     #[arg(value_name = "CHECK")]
     checks: Vec<String>,
 
@@ -59,8 +59,8 @@ pub struct Doctor {
     game: Option<PathBuf>,
 
     /// List the checks there are
-    #[arg(long, exclusive = true)]
-    list: bool,
+    #[arg(long = "checks", exclusive = true)]
+    names_checks: bool,
 
     #[command(flatten)]
     settings: FlagsOf<Config>,
@@ -68,7 +68,7 @@ pub struct Doctor {
 
 impl Doctor {
     pub fn run(self, folders: &Folders) -> ExitCode {
-        if self.list {
+        if self.names_checks {
             for check in doctor::ALL.iter().copied().flatten() {
                 console::say(&format!(
                     "{:<10} {:<10} {}",
@@ -83,7 +83,7 @@ impl Doctor {
             Ok(checks) => checks,
             Err(name) => {
                 return refused(&format!(
-                    "there is no check or group {name}; `mcp-bridge doctor --list` names all"
+                    "there is no check or group {name}; `mcp-bridge doctor --checks` names all"
                 ));
             }
         };

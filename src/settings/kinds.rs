@@ -91,6 +91,13 @@ pub const SETS: Kind<Option<BTreeSet<String>>> = Kind {
     read: |given| Some(Some(given.list().collect())),
 };
 
+pub const LISTED: Kind<Option<BTreeSet<String>>> = Kind {
+    form: Form::Once("SETS|NAMES"),
+    expected: "names of sets and of tools, with commas between",
+    is_secret: false,
+    read: |given| Some(Some(given.list().collect())),
+};
+
 /// Folders of tools, and names of tools.
 #[derive(Debug, Clone, Default, PartialEq, Eq)]
 pub struct ChosenTools {

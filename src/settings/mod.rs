@@ -66,12 +66,13 @@ mod tests {
 
     #[test]
     fn tools_are_folders_and_names() {
-        let file = "tools = [\"./more\", \"greet\", \"echo\"]\ntoolsets = \"core, files\"\nread_only = true";
+        let file = "tools = [\"./more\", \"greet\", \"echo\"]\ntoolsets = \"core, files\"\nlist = [\"core\", \"my notes\"]\nread_only = true";
         let tools = resolve(Flags::default(), &[], file).unwrap().tools;
         assert!(tools.chosen.folders[0].is_absolute() && tools.chosen.folders[0].ends_with("more"));
         let words = |words: &[&str]| Some(words.iter().map(|word| (*word).to_owned()).collect());
         assert_eq!(tools.chosen.names, words(&["echo", "greet"]));
         assert_eq!(tools.sets, words(&["core", "files"]));
+        assert_eq!(tools.listed, words(&["core", "my notes"]));
         assert!(tools.read_only);
 
         let flags = Flags::default().with("--tools", "a/b,greet");

@@ -49,8 +49,12 @@ table! {
         /// Folders of your own tools, or the names of the only tools there are to be; more than once, or with commas
         /// between
         chosen: ChosenTools = TOOLS, "--tools", "MCP_BRIDGE_TOOLS", "tools", none;
-        /// The only sets of tools there are to be, with commas between, such as core,custom; all means every one
+        /// The only sets of tools there are to be, with commas between, such as core,custom; an MCP server is one of
+        /// its name; all means every one
         sets: Option<BTreeSet<String>> = SETS, "--toolsets", "MCP_BRIDGE_TOOLSETS", "toolsets", none;
+        /// The sets and tools that are listed, with commas between, such as core; find-tools finds the others, and
+        /// call-tool calls them
+        listed: Option<BTreeSet<String>> = LISTED, "--list", "MCP_BRIDGE_LIST", "list", none;
         /// Allow only tools that promise to change nothing
         read_only: bool = SWITCH, "--read-only", "MCP_BRIDGE_READ_ONLY", "read_only", none;
     }

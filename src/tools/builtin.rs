@@ -154,6 +154,7 @@ mod tests {
             bounds::MaxChars,
             lint,
             manifest::{RunsOn, What},
+            policy::OWN_SETS,
             text_of,
         },
     };
@@ -163,6 +164,14 @@ mod tests {
         let (offer, problems) = offer_of(&SETS, &kit, Duration::from_secs(2));
         assert_eq!(problems, []);
         offer
+    }
+
+    #[test]
+    fn each_folder_is_a_set_that_nothing_from_elsewhere_gets_into() {
+        for folder in SETS.dirs() {
+            let name = folder.path().to_str().unwrap();
+            assert!(OWN_SETS.contains(&name), "{name}");
+        }
     }
 
     /// The entries of tools that are written in Rust: the handler's name, and the tool's.

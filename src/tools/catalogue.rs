@@ -12,6 +12,7 @@ use futures_util::{
     FutureExt, TryFutureExt,
     future::{BoxFuture, join_all},
 };
+use rmcp::model::Tool as Definition;
 use tokio::{
     sync::watch,
     time::{sleep, timeout},
@@ -27,7 +28,7 @@ use super::{
     policy::Policy,
     snapshot::{Snapshot, View},
     source::{Offer, Source},
-    tool::{Found, Others, Tool},
+    tool::{Found, Others, Refusal},
 };
 
 /// How long changes are collected before they become one new snapshot.
@@ -193,7 +194,7 @@ pub struct Beside {
     pub prompts: bool,
     /// Resources or their templates, or what may yet bring some.
     pub resources: bool,
-    /// Tools that can be called and are in no list.
+    /// Tools that can be called and are in no list, or what may yet bring some.
     pub tools: bool,
 }
 
@@ -213,7 +214,8 @@ impl ClientCatalogue<'_> {
         Beside {
             prompts: may_come || view.prompts().next().is_some(),
             resources: may_come || view.shown().next().is_some(),
-            tools: view.has_unlisted(),
+            // What comes later is not listed either, where a person chose what is.
+            tools: view.has_unlisted() || may_come && self.catalogue.policy.listed.is_some(),
         }
     }
 
@@ -269,11 +271,13 @@ impl Others for ClientCatalogue<'_> {
         self.now().find(name)
     }
 
-    fn reachable(&self) -> Vec<Arc<dyn Tool>> {
-        self.now().reachable().cloned().collect()
+    fn reachable(&self) -> Vec<String> {
+        let view = self.now();
+        let reachable = view.reachable();
+        reachable.map(|tool| tool.name.to_string()).collect()
     }
 
-    fn unsent(&self) -> Vec<Arc<dyn Tool>> {
+    fn unsent(&self) -> Vec<Definition> {
         let view = self.now();
         // Of a list that has changed since, nobody knows what the client makes of it.
         if self.sent == Some(view.revisions().tools) {
@@ -283,12 +287,8 @@ impl Others for ClientCatalogue<'_> {
         }
     }
 
-    fn withheld(&self) -> Vec<(String, String)> {
-        let view = self.now();
-        let withheld = view.withheld();
-        withheld
-            .map(|tool| (tool.name.clone(), tool.reason.clone()))
-            .collect()
+    fn refused(&self) -> Vec<(String, Refusal)> {
+        self.now().refused()
     }
 
     fn extended(&self, name: &str) -> Option<PromptSpec> {

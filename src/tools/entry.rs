@@ -193,6 +193,10 @@ impl Tool for EntryTool {
         self.is_listed
     }
 
+    fn is_confined(&self) -> bool {
+        matches!(self.spec.runs_on, RunsOn::Host(_))
+    }
+
     fn origin(&self) -> String {
         self.origin.clone()
     }

@@ -90,7 +90,8 @@ pub fn start(
     tokio::spawn(async move {
         if let Ok(snapshot) = follow.wait_for(|snapshot| snapshot.is_ready()).await {
             let view = snapshot.for_client(Client::Anyone);
-            for unmet in told.policy().unmet(view.all().map(|(tool, _)| tool)) {
+            let tools = view.all().map(|(tool, _)| tool);
+            for unmet in told.policy().unmet(tools, view.sets()) {
                 tracing::warn!("{unmet}");
             }
         }

@@ -14,6 +14,10 @@ use crate::settings::ToolsConfig;
 /// The word that stands for every set.
 pub const ALL_SETS: &str = "all";
 
+/// The sets that are the bridge's own. Nothing from elsewhere gets into one of them by its name: whoever allows `core`
+/// means ours.
+pub const OWN_SETS: [&str; 4] = [ALL_SETS, "core", "custom", "upstream"];
+
 /// The two tools that are always there: they find and call what a client does not list, under the same policy.
 pub const FIND_TOOLS: &str = "find-tools";
 /// See [`FIND_TOOLS`].
@@ -31,11 +35,15 @@ fn stays(name: &str) -> bool {
 /// What a person chose.
 #[derive(Debug, Clone, Default, PartialEq, Eq)]
 pub struct Policy {
-    /// The only sets there are to be; none chosen: some are listed, and the others can be found.
+    /// The only sets there are to be.
     pub sets: Option<BTreeSet<String>>,
     /// The only tools there are to be, beside those of the chosen sets.
     pub names: Option<BTreeSet<String>>,
-    /// Whether only tools with `readOnlyHint: true` may be called.
+    /// The sets and tools to list, of those there are to be. None chosen: all that there are to be, or, where that is
+    /// everything, what is listed by itself. What is not listed can be found.
+    pub listed: Option<BTreeSet<String>>,
+    /// Whether nothing may be changed: only tools with `readOnlyHint: true` may be called, and those of whose changes the
+    /// bridge is asked, which it refuses.
     pub read_only: bool,
     /// Where it is to be seen whether a person has paused what could change something.
     pub pause: Pause,
@@ -58,6 +66,7 @@ impl Policy {
         Self {
             sets: config.sets.clone(),
             names: config.chosen.names.clone(),
+            listed: config.listed.clone(),
             read_only: config.read_only,
             pause,
         }
@@ -65,9 +74,8 @@ impl Policy {
 
     /// What there is to be of a tool.
     pub fn judge(&self, tool: &dyn Tool) -> Verdict {
-        let definition = tool.definition();
-        let name = definition.name.as_ref();
-        if self.read_only && may_change(definition) {
+        let name = tool.definition().name.as_ref();
+        if self.read_only && self.may_change(tool) {
             return Verdict::Refused(
                 "this bridge was started read-only (--read-only), and the tool does not promise to change nothing \
                  (readOnlyHint: true)",
@@ -76,51 +84,81 @@ impl Policy {
         if stays(name) {
             return Verdict::Listed;
         }
-        let named = self
-            .names
-            .as_ref()
-            .is_some_and(|names| names.contains(name));
-        let set = tool.set();
-        let in_set = match (&self.sets, &self.names) {
-            (Some(sets), _) => sets.contains(set) || sets.contains(ALL_SETS),
-            (None, Some(_)) => false,
-            (None, None) if tool.is_listed() => true,
-            (None, None) => return Verdict::Reachable,
+        let has_name = |names: &BTreeSet<String>| names.contains(name);
+        let has_set =
+            |sets: &BTreeSet<String>| sets.iter().any(|set| set == ALL_SETS || tool.is_of(set));
+        let is_chosen = match (&self.sets, &self.names) {
+            (None, None) => None,
+            (sets, names) => {
+                Some(sets.as_ref().is_some_and(has_set) || names.as_ref().is_some_and(has_name))
+            }
         };
-        if named || in_set {
-            Verdict::Listed
-        } else {
-            Verdict::Refused(
+        if is_chosen == Some(false) {
+            return Verdict::Refused(
                 "this bridge was started with other tools only (--toolsets or --tools)",
-            )
+            );
+        }
+        let is_listed = match &self.listed {
+            Some(words) => has_set(words) || has_name(words),
+            None => is_chosen.is_some() || tool.is_listed(),
+        };
+        match is_listed {
+            true => Verdict::Listed,
+            false => Verdict::Reachable,
         }
     }
 
-    /// The names and sets that were chosen, and that none of all tools has.
-    pub fn unmet<'a>(&self, tools: impl Iterator<Item = &'a Arc<dyn Tool>>) -> Vec<String> {
-        let (mut names, mut sets) = (BTreeSet::new(), BTreeSet::from([ALL_SETS]));
-        for tool in tools {
-            names.insert(tool.definition().name.as_ref());
-            sets.insert(tool.set());
-        }
-        let unmet = |chosen: &Option<BTreeSet<String>>, there: &BTreeSet<&str>, what: &str| {
-            let unmet = chosen.iter().flatten();
-            let unmet = unmet.filter(|word| !there.contains(word.as_str()));
+    /// Whether a call of a tool could change something on this bridge. What a confined one asks to change is refused
+    /// where nothing may be changed, at any time; so it may be called then. A pause holds it up as a whole: a call that
+    /// began in it would go on to change something once it is lifted.
+    pub(super) fn may_change(&self, tool: &dyn Tool) -> bool {
+        may_change(tool.definition()) && !self.confines(tool)
+    }
+
+    /// Whether what a tool could change is refused, and not the tool.
+    pub fn confines(&self, tool: &dyn Tool) -> bool {
+        self.read_only && tool.is_confined() && may_change(tool.definition())
+    }
+
+    /// The names and sets that were chosen, and that none of all tools has; `sets` may get their tools yet.
+    pub fn unmet<'a>(
+        &self,
+        tools: impl Iterator<Item = &'a Arc<dyn Tool>>,
+        sets: impl Iterator<Item = &'a str>,
+    ) -> Vec<String> {
+        let tools: Vec<_> = tools.collect();
+        let sets: Vec<_> = sets.collect();
+        let is_set = |word: &str| {
+            word == ALL_SETS || sets.contains(&word) || tools.iter().any(|tool| tool.is_of(word))
+        };
+        let is_tool = |word: &str| {
+            let may_come = |set: &&str| {
+                let rest = word.strip_prefix(*set);
+                rest.is_some_and(|rest| rest.starts_with("__"))
+            };
+            sets.iter().any(may_come) || tools.iter().any(|tool| tool.definition().name == word)
+        };
+        let unmet = |chosen: &Option<BTreeSet<String>>, is_met: &dyn Fn(&str) -> bool, what| {
+            let unmet = chosen.iter().flatten().filter(|word| !is_met(word));
             unmet
                 .map(|word| format!("there is no {what} `{word}`, which the settings name"))
                 .collect::<Vec<_>>()
         };
-        let mut all = unmet(&self.names, &names, "tool");
-        all.extend(unmet(&self.sets, &sets, "set of tools"));
+        let mut all = unmet(&self.names, &is_tool, "tool");
+        all.extend(unmet(&self.sets, &is_set, "set of tools"));
+        let is_either = |word: &str| is_set(word) || is_tool(word);
+        all.extend(unmet(&self.listed, &is_either, "tool or set of tools"));
         all
     }
 
     /// A tool's definition as clients are shown it.
     pub fn shown(&self, tool: &dyn Tool) -> Definition {
         let mut definition = tool.definition().clone();
-        if self.read_only && definition.name == CALL_TOOL {
-            // What it can call then changes nothing either.
-            definition.annotations = Some(annotations(true, false, true, false));
+        // What `call-tool` can call changes nothing then either.
+        if self.read_only && definition.name == CALL_TOOL || self.confines(tool) {
+            let hints = definition.annotations.as_ref();
+            let is_open = hints.and_then(|hints| hints.open_world_hint);
+            definition.annotations = Some(annotations(true, false, true, is_open.unwrap_or(true)));
         }
         definition
     }

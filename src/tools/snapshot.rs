@@ -4,7 +4,7 @@
 //! [`View`] that [`Snapshot::for_client`] gives, so that no way to a tool, prompt or resource can forget to ask.
 
 use std::{
-    collections::{BTreeMap, HashMap},
+    collections::{BTreeMap, BTreeSet, HashMap},
     sync::Arc,
 };
 
@@ -17,7 +17,7 @@ use super::{
     client::Client,
     manifest::{PromptSpec, Shown},
     pause::{Pause, Paused},
-    policy::{Policy, Verdict, may_change},
+    policy::{Policy, Verdict},
     prompt::Prompt,
     resource::Resource,
     source::{Offer, Withheld},
@@ -28,6 +28,8 @@ use super::{
 #[derive(Default)]
 pub struct Snapshot {
     tools: BTreeMap<String, Listing>,
+    /// Names of sets that may get their tools yet.
+    sets: BTreeSet<String>,
     withheld: BTreeMap<String, Withheld>,
     prompts: Shelf<dyn Prompt>,
     resources: Shelf<dyn Resource>,
@@ -43,6 +45,10 @@ pub struct Snapshot {
 struct Listing {
     tool: Arc<dyn Tool>,
     verdict: Verdict,
+    /// It as clients are shown it.
+    shown: Definition,
+    /// Whether a person's pause keeps it from being called.
+    pauses: bool,
 }
 
 /// What a client gets when it lists.
@@ -79,9 +85,12 @@ impl Snapshot {
                     .entry(tool.definition().name.to_string())
                     .or_insert_with(|| Listing {
                         verdict: policy.judge(tool.as_ref()),
+                        shown: policy.shown(tool.as_ref()),
+                        pauses: policy.may_change(tool.as_ref()),
                         tool: tool.clone(),
                     });
             }
+            next.sets.extend(offer.sets.iter().cloned());
             for withheld in &offer.withheld {
                 next.withheld
                     .entry(withheld.name.clone())
@@ -92,7 +101,7 @@ impl Snapshot {
             next.resources
                 .add(&offer.resources, |resource| resource.uri());
         }
-        next.lists = next.lists_after(policy, last);
+        next.lists = next.lists_after(last);
         next
     }
 
@@ -115,14 +124,13 @@ impl Snapshot {
     }
 
     /// What each client gets when it lists, which follows what it got of `last`.
-    fn lists_after(&self, policy: &Policy, last: &Self) -> [Lists; Client::ALL.len()] {
+    fn lists_after(&self, last: &Self) -> [Lists; Client::ALL.len()] {
         let listed = |may_see: &dyn Fn(&dyn Tool) -> bool| -> Arc<[Definition]> {
             self.tools
                 .values()
                 .filter(|listing| matches!(listing.verdict, Verdict::Listed))
-                .map(|listing| listing.tool.as_ref())
-                .filter(|tool| may_see(*tool))
-                .map(|tool| policy.shown(tool))
+                .filter(|listing| may_see(listing.tool.as_ref()))
+                .map(|listing| listing.shown.clone())
                 .collect()
         };
         let all = listed(&|_| true);
@@ -180,7 +188,7 @@ impl View {
 
     /// The tool of this name, as a call may have it at this moment.
     pub fn find(&self, name: &str) -> Found {
-        let Some(Listing { tool, verdict }) = self.snapshot.tools.get(name) else {
+        let Some(listing) = self.snapshot.tools.get(name) else {
             return match self.snapshot.withheld.get(name) {
                 Some(withheld) if self.client.may_see(withheld.owner) => {
                     Found::Refused(Refusal::Withheld(withheld.reason.clone()))
@@ -188,23 +196,42 @@ impl View {
                 _ => Found::Nothing,
             };
         };
-        match verdict {
-            _ if !self.client.may_see(tool.owner()) => Found::Nothing,
+        match listing.verdict {
+            _ if !self.client.may_see(listing.tool.owner()) => Found::Nothing,
             Verdict::Listed | Verdict::Reachable => {
-                let pauses = may_change(tool.definition());
-                match pauses.then(|| self.paused()).flatten() {
+                match listing.pauses.then(|| self.paused()).flatten() {
                     Some(paused) => Found::Refused(Refusal::ByPause(paused.told())),
-                    None => Found::Tool(tool.clone()),
+                    None => Found::Tool(listing.tool.clone()),
                 }
             }
             Verdict::Refused(why) => Found::Refused(Refusal::ByPolicy(why)),
         }
     }
 
-    /// The tools that nobody may call since something is wrong with them, in order of name.
-    pub fn withheld(&self) -> impl Iterator<Item = &Withheld> {
-        let all = self.snapshot.withheld.values();
-        all.filter(|withheld| self.client.may_see(withheld.owner))
+    /// The tools that the client may not call, and why, in order of name: those that were not chosen, and those that
+    /// something is wrong with.
+    pub fn refused(&self) -> Vec<(String, Refusal)> {
+        let by_policy = self.all().filter_map(|(tool, verdict)| match verdict {
+            Verdict::Refused(why) => {
+                Some((tool.definition().name.as_ref(), Refusal::ByPolicy(why)))
+            }
+            Verdict::Listed | Verdict::Reachable => None,
+        });
+        let withheld = self.snapshot.withheld.values();
+        let withheld = withheld
+            // Where the same name is another's too, that one counts.
+            .filter(|tool| !self.snapshot.tools.contains_key(&tool.name))
+            .filter(|tool| self.client.may_see(tool.owner))
+            .map(|tool| (tool.name.as_str(), Refusal::Withheld(tool.reason.clone())));
+        let all: BTreeMap<_, _> = by_policy.chain(withheld).collect();
+        all.into_iter()
+            .map(|(name, refusal)| (name.to_owned(), refusal))
+            .collect()
+    }
+
+    /// Names of sets that may get their tools yet.
+    pub fn sets(&self) -> impl Iterator<Item = &str> {
+        self.snapshot.sets.iter().map(String::as_str)
     }
 
     /// What a tool of this name says of itself, if the client may see it, whether or not it may be called.
@@ -219,18 +246,18 @@ impl View {
         &self.lists().tools
     }
 
-    /// All tools that may be called, in order of name, those that are not listed included.
-    pub fn reachable(&self) -> impl Iterator<Item = &Arc<dyn Tool>> {
-        self.all()
-            .filter(|(_, verdict)| !matches!(verdict, Verdict::Refused(_)))
-            .map(|(tool, _)| tool)
+    /// All tools that may be called, in order of name and as they are shown, those that are not listed included.
+    pub fn reachable(&self) -> impl Iterator<Item = &Definition> {
+        self.listings()
+            .filter(|listing| !matches!(listing.verdict, Verdict::Refused(_)))
+            .map(|listing| &listing.shown)
     }
 
-    /// Those among them that the client is not shown.
-    pub fn unlisted(&self) -> impl Iterator<Item = &Arc<dyn Tool>> {
-        self.all()
-            .filter(|(_, verdict)| matches!(verdict, Verdict::Reachable))
-            .map(|(tool, _)| tool)
+    /// Those among them that the client is not shown in its list.
+    pub fn unlisted(&self) -> impl Iterator<Item = &Definition> {
+        self.listings()
+            .filter(|listing| matches!(listing.verdict, Verdict::Reachable))
+            .map(|listing| &listing.shown)
     }
 
     /// Whether there are any.
@@ -245,11 +272,13 @@ impl View {
 
     /// All tools, and what the policy says of each: for a person who looks at what there is.
     pub fn all(&self) -> impl Iterator<Item = (&Arc<dyn Tool>, &Verdict)> {
-        self.snapshot
-            .tools
-            .values()
-            .filter(|listing| self.client.may_see(listing.tool.owner()))
+        self.listings()
             .map(|listing| (&listing.tool, &listing.verdict))
+    }
+
+    fn listings(&self) -> impl Iterator<Item = &Listing> {
+        let all = self.snapshot.tools.values();
+        all.filter(|listing| self.client.may_see(listing.tool.owner()))
     }
 
     /// A prompt that may be got, by its name.

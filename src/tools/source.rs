@@ -70,6 +70,8 @@ pub trait Source: Send + Sync {
 pub struct Offer {
     /// Its tools.
     pub tools: Vec<Arc<dyn Tool>>,
+    /// Names of sets that tools of it belong to, or will when it has any.
+    pub sets: Vec<String>,
     /// Tools that it has and must not offer.
     pub withheld: Vec<Withheld>,
     /// Its prompts, and the templates that prompts extend.

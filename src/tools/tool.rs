@@ -26,9 +26,20 @@ pub trait Tool: Send + Sync {
     /// The set it belongs to, by which it can be switched on and off.
     fn set(&self) -> &str;
 
+    /// Whether it belongs to the set of this name; it may belong to others beside [`Tool::set`].
+    fn is_of(&self, set: &str) -> bool {
+        self.set() == set
+    }
+
     /// Whether it is in the list when no sets were chosen. If not, it can still be found.
     fn is_listed(&self) -> bool {
         true
+    }
+
+    /// Whether it reaches nothing but what it asks the bridge for, as Lua on the host does, which has no files and no
+    /// network. Where nothing may be changed, the bridge refuses what it asks to change, and not the tool.
+    fn is_confined(&self) -> bool {
+        false
     }
 
     /// The client that has it without us too, if there is one.
@@ -138,14 +149,14 @@ pub trait Others: Send + Sync {
     /// The tool of this name.
     fn find(&self, name: &str) -> Found;
 
-    /// All tools that may be called, in order of name, those that are not listed included.
-    fn reachable(&self) -> Vec<Arc<dyn Tool>>;
+    /// The names of all tools that may be called, in order, those that are not listed included.
+    fn reachable(&self) -> Vec<String>;
 
-    /// Those among them that the client does not know from its list.
-    fn unsent(&self) -> Vec<Arc<dyn Tool>>;
+    /// Those among them that the client does not know from its list, as it is shown them.
+    fn unsent(&self) -> Vec<Definition>;
 
-    /// The tools that nobody may call since something is wrong with them, each with its reason, in order of name.
-    fn withheld(&self) -> Vec<(String, String)>;
+    /// The tools that the client may not call, whatever comes, each with the reason, in order of name.
+    fn refused(&self) -> Vec<(String, Refusal)>;
 
     /// What a prompt that others may extend is made of, by its name.
     fn extended(&self, name: &str) -> Option<PromptSpec>;

@@ -4,7 +4,10 @@
 //! what clients refuse is replaced, and then a hash of the exact original keeps the name apart from others and the same
 //! from day to day. Names are resolved through the map that they were made for (see `listing`), never by taking apart.
 
-use crate::base::{client_rules::LONGEST_TOOL_NAME, store};
+use crate::{
+    base::{client_rules::LONGEST_TOOL_NAME, store},
+    tools::policy::OWN_SETS,
+};
 
 /// The longest server id; the rest is for the tool.
 const LONGEST_SERVER: usize = 20;
@@ -33,6 +36,15 @@ pub fn server_id(name: &str) -> String {
     }
     let head = id[..id.len().min(LONGEST_SERVER - HASH - 1)].trim_end_matches(['_', '-']);
     format!("{head}-{}", short_hash(name))
+}
+
+/// The sets that the tools of a server of this name belong to, beside that of all servers: its name as it is written, and
+/// its id. One that is called as a set of the bridge's own is called is none.
+pub fn sets(name: &str) -> Vec<String> {
+    let mut sets = vec![name.to_owned(), server_id(name)];
+    sets.dedup();
+    sets.retain(|set| !OWN_SETS.contains(&set.as_str()));
+    sets
 }
 
 /// The public name of a server's tool or prompt.
@@ -108,6 +120,16 @@ mod tests {
         assert_eq!(public("fs", "read_file"), "fs__read_file");
         assert_eq!(public("fs", "get-a__b"), "fs__get-a__b");
         assert_eq!(scheme("fs"), "fs+");
+    }
+
+    #[test]
+    fn a_server_is_a_set_of_its_name_unless_that_is_one_of_ours() {
+        assert_eq!(sets("fs"), ["fs"]);
+        let of_two = sets("GitHub Server");
+        assert_eq!(of_two, ["GitHub Server", &server_id("GitHub Server")]);
+        for own in OWN_SETS {
+            assert_eq!(sets(own), [""; 0]);
+        }
     }
 
     #[test]

@@ -1,6 +1,7 @@
 //! What the servers offer, offered onward: they are one source of the catalogue.
 
 use std::{
+    collections::HashMap,
     sync::{Arc, Weak},
     time::Duration,
 };
@@ -143,8 +144,19 @@ fn offer(upstream: &Upstream, listing: &Listing) -> Offer {
         is_ready: true,
         ..Offer::default()
     };
+    let servers = upstream.servers.all();
+    let sets: HashMap<_, Arc<[String]>> = servers
+        .iter()
+        .map(|server| (&server.id, names::sets(&server.entry.name).into()))
+        .collect();
+    offer.sets = sets
+        .values()
+        .flat_map(|sets| sets.iter().cloned())
+        .collect();
+    offer.sets.push(SET.to_owned());
     if upstream.is_used() {
-        offer.tools.push(Arc::new(StatusTool::new(upstream)));
+        let status = StatusTool::new(upstream, offer.sets.clone());
+        offer.tools.push(Arc::new(status));
     }
     for (name, listed) in &listing.tools {
         let owner = listed.origin.owner();
@@ -152,6 +164,7 @@ fn offer(upstream: &Upstream, listing: &Listing) -> Offer {
             Ok(definition) => offer.tools.push(Arc::new(ServerTool {
                 definition: definition.clone(),
                 server: listed.server.clone(),
+                sets: sets.get(&listed.server).cloned().unwrap_or_default(),
                 is_listed: listed.listed,
                 owner,
                 upstream: upstream.clone(),
@@ -199,6 +212,8 @@ fn offer(upstream: &Upstream, listing: &Listing) -> Offer {
 struct ServerTool {
     definition: Definition,
     server: String,
+    /// Those that are its server's; see [`names::sets`].
+    sets: Arc<[String]>,
     is_listed: bool,
     owner: Option<Client>,
     upstream: Upstream,
@@ -210,7 +225,11 @@ impl Tool for ServerTool {
     }
 
     fn set(&self) -> &str {
-        SET
+        self.sets.first().map_or(SET, String::as_str)
+    }
+
+    fn is_of(&self, set: &str) -> bool {
+        set == SET || self.sets.iter().any(|own| own == set)
     }
 
     fn is_listed(&self) -> bool {

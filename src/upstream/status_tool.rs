@@ -15,21 +15,24 @@ use crate::{
     tools::{Context, Tool, annotations, text, wording::time_between},
 };
 
-/// The set that it belongs to, and that the servers' tools do.
+/// The set that it belongs to, and that the tools of all servers do.
 pub const SET: &str = "upstream";
 
 /// The tool.
 pub struct StatusTool {
     definition: Definition,
     upstream: Upstream,
+    /// All sets of servers' tools: it comes with any of them.
+    sets: Vec<String>,
 }
 
 impl StatusTool {
-    /// The tool that tells how these servers are.
-    pub fn new(upstream: &Upstream) -> Self {
+    /// The tool that tells how these servers are, whose tools belong to these sets.
+    pub fn new(upstream: &Upstream, sets: Vec<String>) -> Self {
         Self {
             definition: definition(),
             upstream: upstream.clone(),
+            sets,
         }
     }
 }
@@ -41,6 +44,10 @@ impl Tool for StatusTool {
 
     fn set(&self) -> &str {
         SET
+    }
+
+    fn is_of(&self, set: &str) -> bool {
+        self.sets.iter().any(|own| own == set)
     }
 
     fn origin(&self) -> String {

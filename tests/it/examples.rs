@@ -290,6 +290,7 @@ fn the_configuration_file_has_every_setting() {
     let text = example("settings/config.toml")
         .replace("\n#link", "\nlink")
         .replace("\n#tool", "\ntool")
+        .replace("\n#list", "\nlist")
         .replace("\n#mcp", "\nmcp");
     let (config, mcp) = config_of(&text);
     assert!(

@@ -13,6 +13,7 @@ mod bridges;
 mod bytes;
 mod catalogue;
 mod chaos;
+mod choosing;
 mod clients;
 mod commands;
 mod common;

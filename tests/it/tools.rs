@@ -735,11 +735,20 @@ async fn read_only_refuses_whatever_may_change_something_on_every_path() {
         "      mcp.annotations: { readOnlyHint: true }\n",
         "return 'looked'",
     );
-    tools.add("changes", "return 'changed'");
-    tools.add_with(
-        "sneaks",
-        "      mcp.annotations: { readOnlyHint: true }\n",
-        "return computers.exec(1, 'return 1')",
+    tools.add_on_computer("changes", "return 'changed'");
+    tools.add_on_computer("measures", "return 'measured'");
+    let promise = "      mcp.annotations: { readOnlyHint: true }\n";
+    let measures = manifest("measures", "computer.lua", promise);
+    tools.write("measures/_index.yaml", &measures);
+    tools.add_with("sneaks", promise, "return computers.exec(1, 'return 1')");
+    // These promise nothing; what they ask to change is refused, and not what only reads.
+    tools.add("execs", "return computers.exec(1, 'return 1')");
+    tools.add("asks", "return computers.call(1, 'measures')");
+    tools.add("passes-on", "return computers.call(1, 'changes')");
+    tools.add(
+        "copes",
+        "local ok, why = pcall(computers.exec, {1}, 'return 1')
+         return #computers.list() .. ' computer, ' .. tostring(ok) .. ': ' .. tostring(why)",
     );
     let mut bridge = tools.bridge(&["--read-only"]).await;
     let _turtle = simulated(&mut bridge, 1, Kind::Turtle, "1.113").await;
@@ -748,7 +757,17 @@ async fn read_only_refuses_whatever_may_change_something_on_every_path() {
         assert_eq!(tool["annotations"]["readOnlyHint"], true, "{tool}");
     }
     let names = listed(&mut bridge).await;
-    assert!(names.contains(&"looks".to_owned()) && names.contains(&"call-tool".to_owned()));
+    for name in ["looks", "measures", "execs", "asks", "copes", "call-tool"] {
+        assert!(names.contains(&name.to_owned()), "{name}: {names:?}");
+    }
+    assert_eq!(ok(&mut bridge, "asks", json!({})).await, "measured");
+    let coped = ok(&mut bridge, "copes", json!({})).await;
+    assert!(
+        coped.starts_with("1 computer, false: ")
+            && coped.contains("computers.exec is refused: this bridge was started read-only")
+            && coped.contains("computers.call goes on with tools that promise to change nothing"),
+        "{coped}"
+    );
     assert_eq!(ok(&mut bridge, "looks", json!({})).await, "looked");
     assert_eq!(
         ok(&mut bridge, "call-tool", json!({"name": "looks"})).await,
@@ -769,6 +788,9 @@ async fn read_only_refuses_whatever_may_change_something_on_every_path() {
             json!({"name": "run-script", "arguments": {"code": "return 1"}}),
         ),
         ("sneaks", json!({})),
+        ("execs", json!({})),
+        ("passes-on", json!({})),
+        ("call-tool", json!({"name": "execs"})),
     ] {
         let refused = error(&mut bridge, tool, arguments).await;
         assert!(
@@ -785,7 +807,9 @@ async fn read_only_refuses_whatever_may_change_something_on_every_path() {
     )
     .await;
     assert!(
-        found.contains("looks (changes nothing)") && !found.contains("changes:"),
+        found.contains("looks (changes nothing)")
+            && !found.contains("changes:")
+            && found.contains("(readOnlyHint: true): changes"),
         "{found}"
     );
     bridge.leave().await;

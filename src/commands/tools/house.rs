@@ -5,7 +5,7 @@ use std::sync::Arc;
 use anyhow::Context as _;
 
 use crate::{
-    commands::{computers, console::note, startup},
+    commands::{computers, console::note, startup, upstream::here},
     computers::Fleet,
     settings::{Config, Flags, Folders},
     tools::{
@@ -15,6 +15,7 @@ use crate::{
         policy::Policy,
         source::fixed,
     },
+    upstream::{configured::Configured, names, status_tool::SET},
 };
 
 /// All that there is for somebody who uses a tool, a prompt or a resource by hand.
@@ -80,9 +81,24 @@ pub fn put_together(
     look: Look,
 ) -> (Arc<Catalogue>, Vec<String>) {
     let problems = look.problems.iter().map(ToString::to_string).collect();
-    let sources = vec![fixed(built_in), fixed(look.offer)];
+    let servers = Offer {
+        sets: match config.upstream {
+            true => sets_of_servers(folders),
+            false => Vec::new(),
+        },
+        ..Offer::default()
+    };
+    let sources = vec![fixed(built_in), fixed(look.offer), fixed(servers)];
     let policy = Policy::of(&config.tools, Pause::of(&folders.shared));
     (Catalogue::start(sources, policy), problems)
+}
+
+/// The sets of the MCP servers that are configured, none of which is started here.
+fn sets_of_servers(folders: &Folders) -> Vec<String> {
+    let configured = Configured::read(&here::settings(folders));
+    let servers = configured.servers();
+    let of_each = servers.iter().flat_map(|server| names::sets(&server.name));
+    of_each.chain([SET.to_owned()]).collect()
 }
 
 /// Does it in a runtime of its own.

@@ -25,14 +25,19 @@ impl List {
             let look = own.look_closely().await;
             let (catalogue, problems) = put_together(&config, folders, built_in, look);
             let view = catalogue.now().for_client(Client::Anyone);
+            let policy = catalogue.policy();
             for (tool, verdict) in view.all() {
                 let state = match verdict {
                     Verdict::Listed => "",
                     Verdict::Reachable => " (not listed, but found by find-tools)",
                     Verdict::Refused(_) => " (switched off)",
                 };
+                let confined = match policy.confines(tool.as_ref()) {
+                    true => " (read-only: what it asks to change is refused)",
+                    false => "",
+                };
                 say(&format!(
-                    "tool      {}  [{}]  {}{state}",
+                    "tool      {}  [{}]  {}{state}{confined}",
                     tool.definition().name,
                     tool.set(),
                     tool.origin()
@@ -44,7 +49,7 @@ impl List {
             for resource in view.shown() {
                 say(&format!("resource  {}", resource.uri()));
             }
-            let unmet = catalogue.policy().unmet(view.all().map(|(tool, _)| tool));
+            let unmet = policy.unmet(view.all().map(|(tool, _)| tool), view.sets());
             for problem in problems.iter().chain(&unmet) {
                 note(problem);
             }

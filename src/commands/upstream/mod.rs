@@ -6,7 +6,7 @@
 
 mod asking;
 mod editing;
-mod here;
+pub(super) mod here;
 mod importing;
 #[cfg(feature = "upstream-http")]
 mod login;

@@ -54,7 +54,8 @@ pub enum Rights {
 pub enum QuestionError {
     /// Nothing may be changed.
     #[error(
-        "computers.exec is refused: this bridge was started read-only (--read-only), and code may change anything"
+        "computers.exec is refused: this bridge was started read-only (--read-only), and code may change anything. \
+         computers.call goes on with tools that promise to change nothing (readOnlyHint: true)"
     )]
     ReadOnly,
     /// A person has paused it.

@@ -62,8 +62,7 @@ impl Native for CallTool {
             }
             Found::Nothing => {
                 let reachable = context.others.reachable();
-                let names = reachable.iter().map(|tool| tool.definition().name.as_ref());
-                let meant = match nearest(&name, names) {
+                let meant = match nearest(&name, reachable.iter().map(String::as_str)) {
                     Some(meant) => format!("; did you mean `{meant}`?"),
                     None => ".".to_owned(),
                 };

@@ -1,6 +1,6 @@
 //! `find-tools`: the tools that a client does not know from its list, by words, with their schemas.
 
-use std::convert::Infallible;
+use std::{collections::BTreeMap, convert::Infallible};
 
 use rmcp::model::{CallToolResult, Tool as Definition};
 use serde::Deserialize;
@@ -10,7 +10,7 @@ use super::typed::Native;
 use crate::{
     base::text::one_line,
     tools::{
-        Context,
+        Context, Refusal,
         hints::is_read_only,
         policy::{CALL_TOOL, FIND_TOOLS},
         text,
@@ -20,7 +20,7 @@ use crate::{
 /// How many more are named.
 const NAMED: usize = 200;
 
-/// How many that are withheld are named.
+/// How many of those that can't be called are named, for each reason.
 const WITHHELD: usize = 20;
 
 pub struct FindTools;
@@ -60,7 +60,6 @@ async fn find(context: Context<'_>, Arguments { query, limit }: Arguments) -> St
         .collect();
     let unknown: Vec<_> = unsent
         .iter()
-        .map(|tool| tool.definition())
         .filter(|tool| tool.name != FIND_TOOLS && tool.name != CALL_TOOL)
         .collect();
     let mut found: Vec<_> = unknown
@@ -70,7 +69,10 @@ async fn find(context: Context<'_>, Arguments { query, limit }: Arguments) -> St
         .collect();
     // The best first; those that are alike stay in order of name.
     found.sort_by(|(one, _), (other, _)| other.cmp(one));
-    let withheld = withheld(context, &words);
+    let mut closing: Vec<_> = not_now(context, found.iter().map(|(_, tool)| *tool))
+        .into_iter()
+        .collect();
+    closing.extend(refused(context, &words));
     if found.is_empty() {
         let none = match unknown.is_empty() {
             true => format!("There are no tools{besides}."),
@@ -79,7 +81,7 @@ async fn find(context: Context<'_>, Arguments { query, limit }: Arguments) -> St
                 words.join(", ")
             ),
         };
-        return [vec![none], withheld].concat().join("\n\n");
+        return [vec![none], closing].concat().join("\n\n");
     }
     // Without words nothing says which of them are wanted.
     let full = if words.is_empty() {
@@ -109,32 +111,67 @@ async fn find(context: Context<'_>, Arguments { query, limit }: Arguments) -> St
         };
         parts.push(format!("{heading}\n{named}"));
     }
-    parts.extend(withheld);
+    parts.extend(closing);
     parts.join("\n\n")
 }
 
-/// What fits the words and can't be called, so that nobody looks for it elsewhere; nothing if nothing does.
-fn withheld(context: Context<'_>, words: &[String]) -> Vec<String> {
+/// What fits the words and can't be called, so that nobody looks for it elsewhere, each reason once; nothing if nothing
+/// does.
+fn refused(context: Context<'_>, words: &[String]) -> Vec<String> {
     let fits = |name: &str| {
         let name = name.to_lowercase();
         words.is_empty() || words.iter().any(|word| name.contains(word.as_str()))
     };
-    let all = context.others.withheld();
-    let fitting: Vec<_> = all.iter().filter(|(name, _)| fits(name)).collect();
-    if fitting.is_empty() {
-        return Vec::new();
+    let mut refused = context.others.refused();
+    refused.retain(|(name, _)| fits(name));
+    let (mut switched_off, mut withheld) = (BTreeMap::<_, Vec<_>>::new(), Vec::new());
+    for (name, refusal) in &refused {
+        match refusal {
+            Refusal::Withheld(reason) => {
+                withheld.push(format!("{}: {}", one_line(name), one_line(reason)));
+            }
+            other => switched_off
+                .entry(other.reason())
+                .or_default()
+                .push(one_line(name)),
+        }
     }
-    let mut lines = vec!["Withheld, and can't be called:".to_owned()];
-    lines.extend(
-        fitting
-            .iter()
-            .take(WITHHELD)
-            .map(|(name, reason)| format!("{}: {}", one_line(name), one_line(reason))),
-    );
-    if fitting.len() > WITHHELD {
-        lines.push(format!("and {} more", fitting.len() - WITHHELD));
+    let mut parts = Vec::new();
+    for (reason, names) in switched_off {
+        let shown = names.len().min(WITHHELD);
+        let more = match names.len() - shown {
+            0 => String::new(),
+            more => format!(" and {more} more"),
+        };
+        let names = names[..shown].join(", ");
+        parts.push(format!("Refused, since {reason}: {names}{more}"));
     }
-    vec![lines.join("\n")]
+    if !withheld.is_empty() {
+        let more = withheld.len().saturating_sub(WITHHELD);
+        withheld.truncate(WITHHELD);
+        let mut lines = vec!["Withheld, and can't be called:".to_owned()];
+        lines.append(&mut withheld);
+        if more > 0 {
+            lines.push(format!("and {more} more"));
+        }
+        parts.push(lines.join("\n"));
+    }
+    parts
+}
+
+/// That some of these tools are not called at this moment, if a person has paused them.
+fn not_now<'a>(
+    context: Context<'_>,
+    mut found: impl Iterator<Item = &'a Definition>,
+) -> Option<String> {
+    let paused = context.others.paused()?;
+    let some = found.any(|tool| !is_read_only(tool));
+    some.then(|| {
+        format!(
+            "Those that do not say (changes nothing) are not called now: {}.",
+            paused.told()
+        )
+    })
 }
 
 /// How well a tool fits the words: a word in its name counts most.

@@ -40,6 +40,7 @@ pub fn check(data: &[u8]) {
         "--mcp-token",
         "--tools",
         "--toolsets",
+        "--list",
     ] {
         give(flag, given());
     }

@@ -55,7 +55,11 @@ const READ_ONLY: Cells = &[
         "thing is refused: this bridge was started read-only (--read-only), and the tool does not promise to change \
          nothing (readOnlyHint: true).",
     ),
-    (Way::FindTools, "not found"),
+    (
+        Way::FindTools,
+        "refused: this bridge was started read-only (--read-only), and the tool does not promise to change nothing \
+         (readOnlyHint: true)",
+    ),
     (
         Way::CallTool,
         "thing is refused: this bridge was started read-only (--read-only), and the tool does not promise to change \
@@ -92,7 +96,10 @@ const NOT_CHOSEN: Cells = &[
         Way::Call,
         "thing is refused: this bridge was started with other tools only (--toolsets or --tools).",
     ),
-    (Way::FindTools, "not found"),
+    (
+        Way::FindTools,
+        "refused: this bridge was started with other tools only (--toolsets or --tools)",
+    ),
     (
         Way::CallTool,
         "thing is refused: this bridge was started with other tools only (--toolsets or --tools).",

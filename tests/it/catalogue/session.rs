@@ -186,6 +186,11 @@ impl Session {
                     .find_map(|line| line.strip_prefix("thing: "));
                 match reason {
                     Some(reason) => format!("withheld: {reason}"),
+                    None if found.contains("Refused, since ") => {
+                        let refused = found.split("Refused, since ").nth(1).unwrap();
+                        let refused = refused.lines().next().unwrap();
+                        format!("refused: {}", refused.strip_suffix(": thing").unwrap())
+                    }
                     None if lines.any(|line| line.starts_with("thing: ")) => "found".to_owned(),
                     None => "not found".to_owned(),
                 }

@@ -229,5 +229,5 @@ async fn an_error_of_the_mod_in_the_games_log() {
     );
     let examined = machine.looks_at_game().await;
     examined.names("gamelog", "warning", &["it broke"], "latest.log");
-    assert!(text(&machine.enters(&["doctor", "--list"]).await.stdout).contains("gamelog"));
+    assert!(text(&machine.enters(&["doctor", "--checks"]).await.stdout).contains("gamelog"));
 }

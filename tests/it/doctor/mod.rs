@@ -204,7 +204,7 @@ async fn a_set_up_in_which_nothing_is_wrong_is_well() {
 #[tokio::test]
 async fn checks_are_named_and_a_wrong_name_or_flag_is_wrong_usage() {
     let machine = Machine::new();
-    let list = text(&machine.enters(&["doctor", "--list"]).await.stdout);
+    let list = text(&machine.enters(&["doctor", "--checks"]).await.stdout);
     let all = machine.examined().await;
     for finding in all.findings() {
         let (group, id) = (
@@ -229,7 +229,7 @@ async fn checks_are_named_and_a_wrong_name_or_flag_is_wrong_usage() {
     for (arguments, words) in [
         (
             &["doctor", "nothing"][..],
-            "no check or group nothing; `mcp-bridge doctor --list`",
+            "no check or group nothing; `mcp-bridge doctor --checks`",
         ),
         (
             &["doctor", "--link-port", "many"],
