@@ -69,8 +69,9 @@ end
 local function send_frame(self, request, frame)
   local sent, problem = send(self, {
     type = "output", id = request.id, seq = frame.seq, at = frame.at, text = frame.text, dropped = frame.dropped,
+    told = frame.told,
   })
-  if problem == "too-large" and frame.text ~= "" then
+  if problem == "too-large" and (frame.told or frame.text ~= "") then
     request.stream:lose(frame)
     return send_frame(self, request, frame)
   end

@@ -105,7 +105,7 @@ function identity.hello(options)
     },
     policy = options.policy,
     capabilities = json.array({
-      "cancel", "output", "parts", "jobs", "exclusive", "handlers", "detach", "where", "startBefore",
+      "cancel", "output", "parts", "jobs", "exclusive", "handlers", "detach", "where", "startBefore", "tells",
     }),
     at = identity.time(),
     maxMessage = identity.MAX_MESSAGE,

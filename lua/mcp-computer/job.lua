@@ -6,6 +6,7 @@ local describe = require("mcp-computer.describe")
 local environment = require("mcp-computer.environment")
 local guard = require("mcp-computer.guard")
 local halting = require("mcp-computer.halting")
+local helpers = require("mcp-computer.helpers")
 local identity = require("mcp-computer.identity")
 local json = require("mcp-computer.json")
 local present = require("mcp-computer.present")
@@ -175,7 +176,8 @@ end
 --   `output`: where what it prints goes; `answer(outcome, pause)`: writes its answer, calling `pause` now and then, or
 --   nil; `start_before`: when it begins at the latest, or nil; see @{identity.time}; `on_begin()`: called right before
 --   it first runs, or nil; `request`: kept in the job; `owner`: likewise; `handler`: `{name, method, arguments}` if the
---   code is that of a tool, whose values are returned as they are; `where`: see @{console.new}.
+--   code is that of a tool, whose values are returned as they are; `told`: what that tells beside what it prints, or
+--   nil; `where`: see @{console.new}.
 -- @tparam table options `program` (see @{environment.new}); `clock()`: seconds; `on_halt(job, name)`: called before the
 --   computer halts.
 -- @treturn job
@@ -209,6 +211,7 @@ function job.new(id, code, setup, options)
   self.printing = printing.new(self.console)
   self.on_halt = function(name) options.on_halt(self, name) end
   local env = environment.new({ program = options.program, on_halt = self.on_halt })
+  if setup.told then helpers.install(env, setup.told, function() give_way(self) end) end
   self.thread = create(function() body(self, env) end)
   return self
 end

@@ -8,7 +8,7 @@ local text = require("mcp-computer.text")
 
 local byte, find, sub = string.byte, string.find, string.sub
 local concat, sort = table.concat, table.sort
-local getmetatable, next, rawequal, rawget = getmetatable, next, rawequal, rawget
+local error, getmetatable, next, rawequal, rawget = error, getmetatable, next, rawequal, rawget
 local setmetatable, tostring, type = setmetatable, tostring, type
 
 local json = {}
@@ -16,31 +16,45 @@ local json = {}
 json.TEXT = text.TEXT
 json.BYTES = text.BYTES
 json.RAW = text.RAW
+json.PLAIN = text.PLAIN
 
 --- Stands for JSON's `null`, where a Lua nil would be lost.
-json.null = setmetatable({}, { __tostring = function() return "null" end })
+json.null = setmetatable({}, {
+  __tostring = function() return "null" end,
+  __newindex = function() error("json.null can't be changed", 2) end,
+  __metatable = "null",
+})
 
--- Deeper values are cut (writing) or refused (reading).
-local MAX_DEPTH = 64
+--- Deeper values are cut (writing) or refused (reading).
+json.MAX_DEPTH = 64
+
+local MAX_DEPTH = json.MAX_DEPTH
 -- Bytes of a string that are escaped at once.
 local BLOCK = 64 * 1024
 -- Values that are read at once.
 local VALUES_WITHOUT_PAUSE = 1024
 
-local ARRAY = {}
+-- What a JSON array shows as its metatable: user code gets such tables, and is not to change the metatable itself.
+local MARK = {}
+local ARRAY = { __metatable = MARK }
+
+local function is_marked(t)
+  return rawequal(getmetatable(t), MARK)
+end
 
 --- Marks a table as a JSON array, so that an empty one is written `[]`.
 -- @tparam table t
 -- @treturn table The same table.
+-- @throws It has a metatable that can't be changed.
 function json.array(t)
-  return setmetatable(t, ARRAY)
+  return is_marked(t) and t or setmetatable(t, ARRAY)
 end
 
 -- The length of a table that is to be an array, or nil if it is to be an object.
 local function array_length(t)
   local length = 0
   while rawget(t, length + 1) ~= nil do length = length + 1 end
-  if rawequal(getmetatable(t), ARRAY) then return length end
+  if is_marked(t) then return length end
   if length == 0 then return nil end
   local count = 0
   for _ in next, t do count = count + 1 end
@@ -213,7 +227,7 @@ local function read_object(s, at, how, depth)
     local value
     value, after = read(s, skip_space(s, at + 1), how, depth)
     if value == nil then return nil, after end
-    result[key] = value
+    if how.mode ~= json.PLAIN or not rawequal(value, json.null) then result[key] = value end
     at = skip_space(s, after)
     local mark = sub(s, at, at)
     if mark == "}" then return result, at + 1 end
@@ -241,7 +255,8 @@ end
 
 --- Reads JSON text. Arrays come marked (@{json.array}), `null` comes as @{json.null}.
 -- @tparam string s
--- @tparam[opt] string mode How strings are read: `json.TEXT` (default), `json.BYTES` or `json.RAW`.
+-- @tparam[opt] string mode How strings are read: `json.TEXT` (default), `json.BYTES`, `json.RAW` or `json.PLAIN`, by
+--   which an object's `null` is left out too.
 -- @tparam[opt] function pause Called now and then while much is read.
 -- @return The value, or nil if the text is malformed.
 -- @treturn string|nil What is wrong with it.

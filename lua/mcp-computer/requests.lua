@@ -6,6 +6,7 @@ local methods = require("mcp-computer.methods")
 local number = require("mcp-computer.number")
 local reply = require("mcp-computer.reply")
 local stream = require("mcp-computer.stream")
+local told = require("mcp-computer.told")
 
 local floor, max, min = math.floor, math.max, math.min
 local next = next
@@ -136,7 +137,9 @@ local function start_job(self, request, code, params, handler)
     return failure("refused", "params.exclusive must be true or false")
   end
   if exclusive and self.holder then return lease_refusal(self) end
-  local output = stream.new(self.memory.budget)
+  -- A handler is a function of a table; other code that comes by its hash is a script's.
+  local tells = handler and handler.method and told.new() or nil
+  local output = stream.new(self.memory.budget, tells)
   local started = self.jobs:start(request.key, request.id, code, {
     request = request,
     start_before = request.start_before,
@@ -146,6 +149,7 @@ local function start_job(self, request, code, params, handler)
       self.courier:accept(request.id, request.detached)
     end,
     handler = handler,
+    told = tells,
     where = not handler and params.where or nil,
     output = output,
     answer = function(outcome, pause) return reply.raw(request.id, outcome, output.total, pause) end,

@@ -32,10 +32,12 @@ function stream.new_budget(on_full)
 end
 
 --- @tparam table budget From @{stream.new_budget}.
+-- @tparam[opt] told told What the job tells beside that, which goes out in the same frames.
 -- @treturn stream An empty one.
-function stream.new(budget)
+function stream.new(budget, told)
   return setmetatable({
     budget = budget,
+    told = told,
     total = 0,           -- bytes printed so far
     pieces = {},         -- the latest of them, not yet in a block
     piece_count = 0,
@@ -46,7 +48,7 @@ function stream.new(budget)
     block_bytes = 0,
     dropped = 0,         -- bytes dropped just before the first block
     framed = 0,          -- bytes that are in frames, or were dropped before one
-    frames = {},         -- {seq, at, text, dropped}, those that have not arrived, at indices first_seq..last_seq
+    frames = {},         -- {seq, at, text, dropped, told}, those that have not arrived, at first_seq..last_seq
     first_seq = 1,
     last_seq = 0,
     next_seq = 1,        -- the first of them that was not sent on the present connection
@@ -139,10 +141,14 @@ function stream:write(piece)
   return true
 end
 
---- Whether something was printed that was not sent on the present connection.
+local function has_uncut(self)
+  return self.block_bytes + self.piece_bytes + self.dropped > 0 or self.told ~= nil and not self.told:is_empty()
+end
+
+--- Whether something was printed or told that was not sent on the present connection.
 -- @treturn boolean
 function stream:has_unsent()
-  return self.next_seq <= self.last_seq or self.block_bytes + self.piece_bytes + self.dropped > 0
+  return self.next_seq <= self.last_seq or has_uncut(self)
 end
 
 --- When a frame is to be sent.
@@ -150,8 +156,7 @@ end
 function stream:due_at()
   local uncut = self.block_bytes + self.piece_bytes
   if self.next_seq <= self.last_seq or uncut >= stream.FRAME_BYTES then return 0 end
-  if uncut + self.dropped == 0 then return nil end
-  return self.next_at
+  return has_uncut(self) and self.next_at or nil
 end
 
 --- The oldest frame that has not arrived.
@@ -190,15 +195,16 @@ local function take_text(self)
   return concat(taken)
 end
 
--- Makes a frame of what was printed. Returns whether there was something for it.
+-- Makes a frame of what was printed and told. Returns whether there was something for it.
 local function cut(self, now)
   gather(self)
-  if self.block_bytes + self.dropped == 0 then return false end
+  if not has_uncut(self) then return false end
   local text = take_text(self)
   local at = self.framed + self.dropped
   self.last_seq = self.last_seq + 1
   self.frames[self.last_seq] = {
     seq = self.last_seq, at = at, text = text, dropped = self.dropped > 0 and self.dropped or nil,
+    told = self.told and self.told:take(),
   }
   self.framed = at + #text
   self.block_bytes = self.block_bytes - #text
@@ -212,7 +218,7 @@ end
 --- The frame to send next on the present connection; it is made if there is none yet.
 -- @tparam number now In seconds.
 -- @treturn table|nil `seq`, `text`, `at` (how many bytes were printed before that), `dropped` (how many of them right
---   before it are in no frame, or nil); nil if there is nothing for it.
+--   before it are in no frame, or nil), `told` (see @{told:take}); nil if there is nothing for it.
 function stream:next_frame(now)
   if self.next_seq > self.last_seq and not cut(self, now) then return nil end
   return self.frames[self.next_seq]
@@ -239,9 +245,14 @@ function stream:arrived(seq)
   if self.next_seq < self.first_seq then self.next_seq = self.first_seq end
 end
 
---- Takes back a frame's text, which the game refuses to send: its bytes count as dropped.
+--- Takes back a part of a frame that the game refuses to send: what was told, or else the text, whose bytes count as
+-- dropped.
 -- @tparam table frame
 function stream:lose(frame)
+  if frame.told then
+    frame.told = nil
+    return
+  end
   local size = #frame.text
   frame.dropped = (frame.dropped or 0) + size
   frame.at = frame.at + size
@@ -256,6 +267,7 @@ function stream:release()
   self.budget.bytes = self.budget.bytes - self.block_bytes
   self.blocks, self.first_block, self.last_block, self.block_bytes = {}, 1, 0, 0
   self.pieces, self.piece_count, self.piece_bytes, self.dropped = {}, 0, 0, 0
+  self.told = nil
 end
 
 return stream

@@ -6,6 +6,10 @@
 --     code point of the same number; code points that arrive become UTF-8.
 --   * `text.BYTES` (version 2): one code point U+0000 to U+00FF for each byte, both ways.
 --   * `text.RAW` (version 2, in parts): the same, but bytes over 127 may also stand as they are.
+--
+-- What a program reads for itself is a fourth:
+--
+--   * `text.PLAIN`: bytes stand for themselves, and escapes become UTF-8.
 
 local byte, char, find, format = string.byte, string.char, string.find, string.format
 local gsub, sub = string.gsub, string.sub
@@ -18,6 +22,7 @@ local text = {}
 text.TEXT = "text"
 text.BYTES = "bytes"
 text.RAW = "raw"
+text.PLAIN = "plain"
 
 -- Everything but printable ASCII, the quote and the backslash; `[` and `]` match too and are left as they are. The
 -- pattern is ASCII without classes, so it means the same in every Lua and locale.
@@ -172,7 +177,7 @@ end
 -- @tparam string mode
 -- @treturn string
 function text.read_raw(raw, mode)
-  if mode == text.RAW or not find(raw, HIGH) then return raw end
+  if mode == text.RAW or mode == text.PLAIN or not find(raw, HIGH) then return raw end
   return (gsub(raw, HIGH_RUN, function(run) return read_high_run(run, mode) end))
 end
 

@@ -119,6 +119,7 @@ mod tests {
             at: Some(0),
             bytes: b"hello\n".to_vec(),
             dropped: 0,
+            told: Vec::new(),
         });
         let result = serde_json::json!({"returns": [{"type": "number", "value": 2}]});
         job.answer(

@@ -87,6 +87,12 @@ impl Facts {
         }
     }
 
+    /// Whether its agent is known to tell this capability.
+    pub fn can(&self, capability: &str) -> bool {
+        let names = self.capabilities.iter().flatten();
+        names.into_iter().any(|name| name == capability)
+    }
+
     /// Whether both tell of one start of an agent. One that tells no start can't be known again.
     pub fn is_same_start(&self, other: &Self) -> bool {
         let start = self.boot.as_ref().filter(|boot| !boot.as_str().is_empty());

@@ -8,12 +8,14 @@ use tokio::{sync::watch, time::Instant};
 use super::{
     ends::{End, Loss},
     output::{Bound, Output, Page},
+    untold::Untold,
 };
 use crate::{
     base::{byte_text, excerpt::Line},
     wire::{
         frame::{Answer, JobReport, OutputPiece},
         names::{Boot, RequestId},
+        told::Told,
     },
 };
 
@@ -95,6 +97,8 @@ pub struct Progress {
     output: Output,
     /// The number of the next piece of output.
     next_seq: u64,
+    /// What its handler told beside that, until it is handed on.
+    untold: Untold,
     /// What came of it, once it has ended.
     pub end: Option<Arc<End>>,
     /// When it ended.
@@ -349,9 +353,26 @@ impl Job {
                     .output
                     .lose(piece.at.map_or(piece.dropped, missing));
                 progress.output.push(piece.bytes);
+                // What another bridge's job tells is for that bridge.
+                if !self.adopted {
+                    piece
+                        .told
+                        .into_iter()
+                        .for_each(|told| progress.untold.note(told));
+                }
             }
             fresh
         });
+    }
+
+    /// Takes what its handler told since this was last asked: it is to be handed on.
+    pub fn take_told(&self) -> Vec<Told> {
+        let mut told = Vec::new();
+        self.progress.send_if_modified(|progress| {
+            told = progress.untold.take();
+            false
+        });
+        told
     }
 
     /// Binds what it holds to what all jobs may hold together.
@@ -412,6 +433,7 @@ impl Progress {
             given_up: false,
             output: Output::default(),
             next_seq: 1,
+            untold: Untold::default(),
             end: None,
             ended: None,
             attachment: Attachment::Unknown,
@@ -491,6 +513,7 @@ mod tests {
             at: None,
             bytes: text.as_bytes().to_vec(),
             dropped,
+            told: Vec::new(),
         }
     }
 

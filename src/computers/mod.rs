@@ -30,6 +30,7 @@ mod relaying;
 mod request_ids;
 mod roll_call;
 mod room;
+mod untold;
 
 pub use self::{
     ask::{Ask, Gate},

@@ -154,6 +154,7 @@ mod tests {
             at: None,
             bytes: vec![b'x'; bytes],
             dropped: 0,
+            told: Vec::new(),
         };
         computer.printed(piece);
     }
@@ -231,6 +232,7 @@ mod tests {
                 at: None,
                 bytes: vec![b'y'; 1_000],
                 dropped: 0,
+                told: Vec::new(),
             });
         }
     }

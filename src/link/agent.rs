@@ -33,6 +33,7 @@ const MODULES: &[(&str, &str)] = modules![
     "guard",
     "halting",
     "handlers",
+    "helpers",
     "identity",
     "incoming",
     "input",
@@ -57,6 +58,7 @@ const MODULES: &[(&str, &str)] = modules![
     "requests",
     "stream",
     "text",
+    "told",
     "update",
     "url",
 ];

@@ -2,6 +2,7 @@
 //! one chunk of plain code.
 
 use std::{
+    borrow::Cow,
     collections::{HashMap, HashSet},
     hash::{DefaultHasher, Hash, Hasher},
     sync::{Arc, Mutex, MutexGuard, PoisonError},
@@ -16,7 +17,8 @@ use super::{
     asking::{self, STOP_TIME, held},
     listener::Belongs,
     outcome,
-    plain_chunk::{Piece, chunk_of},
+    plain_chunk::{Piece, chunk_of, with_helpers},
+    telling::Telling,
     unanswered::Unanswered,
     wording::name_of,
 };
@@ -96,6 +98,9 @@ pub enum RunError {
     NoEnd,
 }
 
+/// What an agent tells in its hello if it gives handlers `json`, `log` and `progress`.
+const TELLS: &str = "tells";
+
 /// What agents are known to take and to keep.
 #[derive(Debug, Default)]
 pub struct Couriers {
@@ -138,7 +143,12 @@ impl Couriers {
         piece: Piece<'_>,
         time: Duration,
     ) -> Option<Ran> {
-        let hash = hash_of(piece.source);
+        let source = if computer.facts().can(TELLS) {
+            Cow::Borrowed(piece.source)
+        } else {
+            with_helpers(piece)
+        };
+        let hash = hash_of(&source);
         let mut with_source = !piece.is_kept
             || !self.lock_of(computer.key, boot, |known| known.hashes.contains(&hash));
         // The source is sent at most once more: the agent may have forgotten it since.
@@ -151,7 +161,7 @@ impl Couriers {
                 params["hash"] = json!(hash);
             }
             if with_source {
-                params["source"] = json!(piece.source);
+                params["source"] = json!(source);
             }
             if piece.exclusive {
                 params["exclusive"] = json!(true);
@@ -162,7 +172,7 @@ impl Couriers {
                 about: piece.about(),
                 gate: None,
             };
-            let ran = run_request(context, computer, request, piece.pauses, time, values_of).await;
+            let ran = run_request(context, computer, request, piece, time, values_of).await;
             let kind = ran.refusal.as_ref();
             if kind == Some(&ErrorKind::Unsupported) {
                 self.lock_of(computer.key, boot, |known| known.handlers = Some(false));
@@ -222,7 +232,7 @@ async fn run_request(
     context: Context<'_>,
     computer: &Arc<Computer>,
     request: Ask<'_>,
-    pauses: bool,
+    piece: Piece<'_>,
     time: Duration,
     read: impl Fn(&Value) -> Option<Vec<Value>>,
 ) -> Asked {
@@ -235,15 +245,16 @@ async fn run_request(
     };
     let gate = || context.others.paused().is_none();
     let request = Ask {
-        gate: pauses.then_some(Gate(&gate)),
+        gate: piece.pauses.then_some(Gate(&gate)),
         ..request
     };
     let belongs = Belongs::ToAuthor;
+    let handler = piece.is_kept.then_some(piece.name);
     let asking::Asked {
         job,
         waited,
         printed,
-    } = match asking::ask(context, computer, request, belongs, time).await {
+    } = match asking::ask(context, computer, request, belongs, handler, time).await {
         Ok(asked) => asked,
         Err(problem) => return failed(problem.into()),
     };
@@ -256,7 +267,8 @@ async fn run_request(
         Waited::Ended => ended(computer, &job, read),
         Waited::Running | Waited::NotTaken => match computer.stop(&job, STOP_TIME).await {
             Cancelled::Ended => {
-                asking::print_rest(context, computer, &job, belongs, printed);
+                let telling = Telling::new(context, computer, &job, belongs, handler);
+                telling.from(printed).tell_last().await;
                 let mut asked = ended(computer, &job, read);
                 // It may also have come to its own end meanwhile.
                 if job.look(outcome::was_stopped) {
@@ -353,7 +365,7 @@ async fn run_plain(
             _ => None,
         }
     };
-    run_request(context, computer, request, piece.pauses, time, read)
+    run_request(context, computer, request, piece, time, read)
         .await
         .ran
 }

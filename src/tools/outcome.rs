@@ -19,9 +19,7 @@ pub const MINDS_WHERE: &str = "where";
 
 /// Whether the computer's agent is known to take for output what any code of a job prints, not only the job's own.
 fn tells_all(computer: &Computer) -> bool {
-    let facts = computer.facts();
-    let names = facts.capabilities.iter().flatten();
-    names.into_iter().any(|name| name == MINDS_WHERE)
+    computer.facts().can(MINDS_WHERE)
 }
 
 /// Whether a job was stopped, as somebody asked.

@@ -13,6 +13,7 @@ use super::{
     names::RequestId,
     parts::Part,
     text::{self, TextMode},
+    told::{self, Told},
 };
 
 /// A frame from an agent.
@@ -97,6 +98,8 @@ pub struct OutputPiece {
     pub bytes: Vec<u8>,
     /// How many bytes were lost right before it.
     pub dropped: u64,
+    /// What the job tells beside that.
+    pub told: Vec<Told>,
 }
 
 /// What an agent tells of a job that it still knows.
@@ -157,6 +160,8 @@ struct Wire<'a> {
     text: Option<String>,
     #[serde(default)]
     dropped: Option<u64>,
+    #[serde(default)]
+    told: Value,
     #[serde(default, rename = "outputBytes")]
     output_bytes: Option<u64>,
     #[serde(default)]
@@ -213,6 +218,7 @@ pub fn read(message: &str, mode: TextMode) -> Result<AgentFrame, FrameError> {
             at: wire.at,
             bytes: text::bytes(&needed(wire.text, "text")?, mode),
             dropped: wire.dropped.unwrap_or(0),
+            told: told::read(&wire.told, mode),
         }),
         "response" => {
             let id = request(wire.id)?;

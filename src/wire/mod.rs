@@ -9,3 +9,4 @@ pub mod names;
 pub mod outgoing;
 pub mod parts;
 pub mod text;
+pub mod told;

@@ -44,6 +44,7 @@ mod mixed_load;
 mod much_output;
 mod older_agents;
 mod older_bridges;
+mod on_computers;
 mod one_agent;
 mod own_events;
 #[cfg(unix)]

@@ -12,7 +12,7 @@ use super::{
     questions::{Asker, Rights},
     record::Record,
 };
-use crate::tools::{Context, Step, computer::Couriers, legible};
+use crate::tools::{Context, Step, computer::Couriers, legible, teller::Teller};
 
 /// How much memory a handler's Lua may take, in bytes.
 const MEMORY: usize = 64 * 1024 * 1024;
@@ -22,9 +22,6 @@ const OUTPUT: usize = 8 * 1024 * 1024;
 
 /// How many lines of one call's log are kept.
 const LOG_LINES: u32 = 200;
-
-/// How long a client may take to read what it is told meanwhile.
-const TELL_TIME: Duration = Duration::from_secs(1);
 
 /// How long the worker of a call whose time is up may be silent until all that it said before counts as read; five
 /// times as long if it is never silent.
@@ -257,7 +254,7 @@ impl Call<'_> {
         };
         worker.send(&ToWorker::Call(order)).await.map_err(gone)?;
         let mut lines = 0;
-        let mut hears = true;
+        let mut teller = Teller::new(self.asker.context.listener, chunk, None);
         loop {
             match worker.receive().await.map_err(gone)? {
                 FromWorker::Ask { ask, what } => {
@@ -270,14 +267,9 @@ impl Call<'_> {
                 }
                 FromWorker::Log { level, text } => {
                     lines += 1;
-                    if lines > LOG_LINES {
-                        continue;
+                    if lines <= LOG_LINES {
+                        teller.log(level, &text).await;
                     }
-                    let text = legible::text(&text).into_owned();
-                    let line = crate::base::text::one_line(&text);
-                    tracing::info!(handler = chunk, ?level, "{line}");
-                    let log = self.asker.context.listener.log(level, chunk, text);
-                    hears = hears && timeout(TELL_TIME, log).await.is_ok();
                 }
                 FromWorker::Progress {
                     message,
@@ -289,9 +281,7 @@ impl Call<'_> {
                         done,
                         total,
                     };
-                    let tell = self.asker.context.listener.tell(step);
-                    // A client that does not read must not hold up the handler.
-                    hears = hears && timeout(TELL_TIME, tell).await.is_ok();
+                    teller.tell(step).await;
                 }
                 FromWorker::Printed { text, is_cut } => self.asker.print(&text, is_cut),
                 FromWorker::Done(done) => return Ok(done),

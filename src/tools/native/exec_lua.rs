@@ -167,7 +167,7 @@ impl Arguments {
             job,
             waited,
             printed,
-        } = asking::ask(context, computer, ask, Belongs::ToAnswer, time).await?;
+        } = asking::ask(context, computer, ask, Belongs::ToAnswer, None, time).await?;
         // What a person at a terminal has seen already is left out.
         let from = match context.shows_output() {
             true => printed,
