@@ -220,6 +220,8 @@ pub struct ComputerOptions {
     pub advanced: bool,
     /// Which version of the game it behaves as.
     pub version: Version,
+    /// What a turtle has in its tank at the start; none: it needs no fuel.
+    pub fuel: Option<u32>,
     /// Files on its disk at the start, each a path such as `startup.lua` and its content.
     pub files: Vec<(String, Vec<u8>)>,
     /// Whether a drive with a floppy stands on its left: 125,000 bytes at `/disk`, where `files` may lie too.
@@ -240,6 +242,7 @@ impl Default for ComputerOptions {
             kind: Kind::Computer,
             advanced: true,
             version: Version::default(),
+            fuel: Some(1000),
             files: Vec::new(),
             floppy: false,
             limits: Limits::default(),

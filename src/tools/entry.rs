@@ -17,7 +17,7 @@ use super::{
     coercion::coerced,
     content::{self, tool_result},
     empties, failure, legible,
-    manifest::{RunsOn, ToolSpec},
+    manifest::{Example, RunsOn, ToolSpec},
     result::{ToolFailed, value_of},
     validation::{self, SchemaError, Unfit, Validator},
 };
@@ -199,6 +199,10 @@ impl Tool for EntryTool {
 
     fn origin(&self) -> String {
         self.origin.clone()
+    }
+
+    fn examples(&self) -> &[Example] {
+        &self.spec.examples
     }
 
     fn call<'a>(

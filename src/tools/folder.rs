@@ -103,6 +103,15 @@ impl Folders {
         &self.roots
     }
 
+    /// What the last look found: each manifest's entries, and what they were made into.
+    pub fn made(&self) -> impl Iterator<Item = (&Path, &Entry, &Item)> {
+        self.last.iter().flat_map(|(file, entries)| {
+            entries
+                .iter()
+                .map(|made| (file.as_path(), &made.entry, &made.item))
+        })
+    }
+
     /// Reads everything anew.
     pub fn look(&mut self) -> Look {
         let mut look = Look::default();
@@ -208,6 +217,7 @@ impl Folders {
             look.problems.push(problem);
             all.extend(name.and_then(|name| last_of(&name)));
         }
+        look.problems.extend(manifest.doubts);
         for mut entry in manifest.entries {
             let known = last_of(&entry.name);
             match self.fill_in(file, &mut entry, known.is_some(), look) {

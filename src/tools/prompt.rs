@@ -1,6 +1,6 @@
 //! Prompts: texts with arguments that a person chooses in a client.
 
-use std::{collections::BTreeMap, future::ready, sync::Arc, time::Duration};
+use std::{collections::BTreeMap, future::ready, sync::Arc};
 
 use futures_util::{FutureExt, future::BoxFuture};
 use rmcp::{
@@ -16,14 +16,11 @@ use super::{
     content::{self, ContentError, shown},
     host::{Code, HostHandler, NotWell, Rights},
     legible,
-    manifest::{Message, PromptSpec},
+    manifest::{Message, PromptSpec, TIME},
     placeholders::{filled, filled_value},
     tool::{Context, Others},
 };
 use crate::base::excerpt::{LONGEST_NAME, shortened};
-
-/// How long a handler has to write a prompt.
-const TIME: Duration = Duration::from_secs(20);
 
 /// How many prompts may extend each other in a row.
 const DEEPEST: usize = 16;

@@ -1,6 +1,6 @@
 //! Resources: texts and bytes that a client reads by their URI.
 
-use std::{collections::BTreeMap, future::ready, sync::Arc, time::Duration};
+use std::{collections::BTreeMap, future::ready, sync::Arc};
 
 use futures_util::{FutureExt, future::BoxFuture};
 use rmcp::{
@@ -16,16 +16,13 @@ use super::{
     content::{ContentError, resource_contents},
     host::{Code, HostHandler, NotWell, Rights},
     legible,
-    manifest::{ResourceSpec, Shown, Text},
+    manifest::{ResourceSpec, Shown, TIME, Text},
     placeholders::filled,
     tool::Context,
     updates::{Followed, Updates},
     uri_template::{Names, Template},
 };
 use crate::base::excerpt::{LONGEST_NAME, shortened};
-
-/// How long a handler has to make a resource.
-const TIME: Duration = Duration::from_secs(20);
 
 /// A resource, or all resources whose URIs fit something.
 pub trait Resource: Send + Sync {

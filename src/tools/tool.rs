@@ -11,7 +11,7 @@ use super::{
     calls::Call,
     client::Client,
     listener::Listener,
-    manifest::PromptSpec,
+    manifest::{Example, PromptSpec},
     notes::Notes,
     pause::Paused,
     result::{ToolFailed, value_of},
@@ -49,6 +49,11 @@ pub trait Tool: Send + Sync {
 
     /// Where it is defined, in the user's words: a file and line, or a server.
     fn origin(&self) -> String;
+
+    /// Examples of its use, by whoever wrote it.
+    fn examples(&self) -> &[Example] {
+        &[]
+    }
 
     /// Does it. What goes wrong is a result too, one the model can act on.
     fn call<'a>(

@@ -8,6 +8,8 @@ mod prompt;
 mod read;
 mod run;
 mod terminal;
+mod test;
+mod testing;
 
 use std::process::ExitCode;
 
@@ -27,6 +29,7 @@ pub struct Tools {
 enum Action {
     List(list::List),
     Check(check::Check),
+    Test(test::Test),
     New(new::New),
     Run(run::Run),
     Prompt(prompt::Prompt),
@@ -38,6 +41,7 @@ impl Tools {
         let all_is_well = match self.action {
             Action::List(list) => list.run(folders),
             Action::Check(check) => check.run(folders),
+            Action::Test(test) => test.run(folders),
             Action::New(new) => new.run(folders),
             Action::Run(run) => run.run(folders),
             Action::Prompt(prompt) => prompt.run(folders),

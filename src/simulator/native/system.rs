@@ -24,6 +24,7 @@ fn add_identity(section: &Section<'_>, host: &Rc<Host>) -> mlua::Result<()> {
     section.set("kind", options.kind.name())?;
     section.set("advanced", options.is_advanced())?;
     section.set("id", options.id as f64)?;
+    section.set("fuel", options.fuel)?;
     let keys = keys::all(options.version.lwjgl2_keys());
     section.set("keys", section.lua.create_table_from(keys)?)?;
     section.set("program", host.program.as_str())?;

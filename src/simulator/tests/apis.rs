@@ -236,6 +236,25 @@ fn each_kind_has_its_size_and_its_api() {
     }
 }
 
+#[test]
+fn a_turtle_has_the_fuel_that_it_was_given() {
+    for (fuel, expected) in [
+        (Some(1), "1 true 0 false Out of fuel 100000"),
+        (None, "unlimited true unlimited true unlimited"),
+    ] {
+        let options = ComputerOptions {
+            kind: Kind::Turtle,
+            fuel,
+            ..fast()
+        };
+        let program = "local before, first, after = turtle.getFuelLevel(), turtle.forward(), turtle.getFuelLevel() \
+                       local second, why = turtle.forward() \
+                       say(before, first, after, second, why or turtle.getFuelLimit(), why and turtle.getFuelLimit())";
+        let said = run_on(options, program).join(" ");
+        assert_eq!(said.trim_end_matches(" nil"), expected);
+    }
+}
+
 /// README.md, "Events and time": turtle actions take 8 ticks; beyond 16 queued they are refused.
 #[test]
 fn a_turtle_waits_for_the_animation_of_the_move_before() {

@@ -23,6 +23,7 @@ pub const OF_META: &[&str] = &[
     "mcp.annotations",
     "mcp.toolset",
     "mcp.timeoutMs",
+    "mcp.examples",
     "mcp.text",
     "mcp.messages",
     "mcp.arguments",
@@ -117,6 +118,25 @@ pub fn no_slip(fields: &Fields<'_>, known: &[&'static str]) -> Result<(), Wrong>
     Ok(())
 }
 
+/// Whether all keys are among `known`: where nobody else has keys, one that is not is a mistake. `what` they are keys of.
+///
+/// # Errors
+/// The first that is not.
+pub fn only(fields: &Fields<'_>, known: &[&'static str], what: &str) -> Result<(), Wrong> {
+    no_slip(fields, known)?;
+    match fields.entries().find(|(key, _)| !known.contains(key)) {
+        None => Ok(()),
+        Some((key, node)) => Err(Wrong {
+            line: node.line,
+            reason: format!(
+                "{what} has no `{}`; it has {}",
+                crate::base::text::one_line(key),
+                known.join(", ")
+            ),
+        }),
+    }
+}
+
 #[cfg(test)]
 mod tests {
     use super::*;
@@ -136,6 +156,7 @@ mod tests {
             ("readOnlyHnit", OF_ANNOTATIONS, "readOnlyHint"),
             ("require", OF_ARGUMENT, "required"),
             ("Source", OF_ENTRY, "source"),
+            ("mcp.example", OF_META, "mcp.examples"),
         ] {
             assert_eq!(meant(word, known), Some(ours), "{word}");
         }

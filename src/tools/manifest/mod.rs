@@ -5,13 +5,17 @@
 //! Nothing here reads a file.
 
 mod encoded;
+mod example;
+mod examples;
 mod fields;
 mod handler;
 mod meant;
 mod prompt;
 mod resource;
+mod simulated;
 mod tool;
 mod tree;
+mod what;
 mod wrong;
 
 use std::{
@@ -19,10 +23,13 @@ use std::{
     path::{Path, PathBuf},
 };
 
+pub use example::{Example, Expected, Given, Pattern};
 pub use handler::Handler;
 pub use prompt::{Message, Parent, PromptSpec};
 pub use resource::{ResourceSpec, Shown, Text};
+pub use simulated::{Fuel, Simulated};
 pub use tool::{RunsOn, ToolSpec};
+pub use what::{TIME, What};
 
 use fields::Fields;
 use handler::Kind;
@@ -61,6 +68,8 @@ pub struct Manifest {
     pub entries: Vec<Entry>,
     /// The entries that can't be used, by name where they have one, and why.
     pub broken: Vec<(Option<String>, Problem)>,
+    /// What is wrong with examples of entries that can be used.
+    pub doubts: Vec<Problem>,
 }
 
 /// One entry.
@@ -72,49 +81,6 @@ pub struct Entry {
     pub line: usize,
     /// What it is.
     pub what: What,
-}
-
-/// What an entry is.
-#[derive(Debug, Clone, PartialEq)]
-pub enum What {
-    /// A tool.
-    Tool(ToolSpec),
-    /// A prompt, or a template that prompts extend.
-    Prompt(PromptSpec),
-    /// A resource, or a template of resources.
-    Resource(ResourceSpec),
-}
-
-impl What {
-    /// The Lua behind it, if that runs on the host.
-    pub fn handler_on_host(&self) -> Option<&Handler> {
-        match self {
-            Self::Tool(tool) => match &tool.runs_on {
-                RunsOn::Host(handler) => Some(handler),
-                RunsOn::Computer(_) | RunsOn::Bridge(_) => None,
-            },
-            Self::Prompt(prompt) => prompt.handler.as_ref(),
-            Self::Resource(resource) => match &resource.text {
-                Text::Handler(handler) => Some(handler),
-                Text::Fixed(_) | Text::Bytes(_) => None,
-            },
-        }
-    }
-
-    /// The Lua behind it, whose source the manifest does not have; none if there is no Lua.
-    pub fn handler_mut(&mut self) -> Option<&mut Handler> {
-        match self {
-            Self::Tool(tool) => match &mut tool.runs_on {
-                RunsOn::Host(handler) | RunsOn::Computer(handler) => Some(handler),
-                RunsOn::Bridge(_) => None,
-            },
-            Self::Prompt(prompt) => prompt.handler.as_mut(),
-            Self::Resource(resource) => match &mut resource.text {
-                Text::Handler(handler) => Some(handler),
-                Text::Fixed(_) | Text::Bytes(_) => None,
-            },
-        }
-    }
 }
 
 /// Reads a manifest. `is_built_in`: it is part of the product, may name what is written in Rust, and is held by a test to
@@ -147,7 +113,10 @@ pub fn read(text: &str, file: &Path, is_built_in: bool) -> Result<Manifest, Prob
             .ok()
             .flatten();
         match entry(node, is_built_in) {
-            Ok(Some(entry)) => manifest.entries.push(entry),
+            Ok(Some((entry, wrongs))) => {
+                manifest.entries.push(entry);
+                manifest.doubts.extend(wrongs.into_iter().map(problem));
+            }
             Ok(None) => {}
             Err(wrong) => manifest.broken.push((name, problem(wrong))),
         }
@@ -183,8 +152,8 @@ fn kind(fields: &Fields<'_>, is_built_in: bool) -> Result<Option<Kind>, Wrong> {
     }
 }
 
-/// One entry; none if it is not for MCP.
-fn entry(node: &tree::Node, is_built_in: bool) -> Result<Option<Entry>, Wrong> {
+/// One entry, and what is wrong with its examples; none if it is not for MCP.
+fn entry(node: &tree::Node, is_built_in: bool) -> Result<Option<(Entry, Vec<Wrong>)>, Wrong> {
     let fields = Fields::of(node, "an entry")?;
     let Some(kind) = kind(&fields, is_built_in)? else {
         return Ok(None);
@@ -212,7 +181,12 @@ fn entry(node: &tree::Node, is_built_in: bool) -> Result<Option<Entry>, Wrong> {
         _ if is_tool => Some(What::Tool(tool::read(&fields, &meta, kind, is_built_in)?)),
         _ => None,
     };
-    Ok(what.map(|what| Entry {
+    let Some(mut what) = what else {
+        return Ok(None);
+    };
+    let (examples, wrongs) = examples::read(&meta, &what);
+    what.set_examples(examples);
+    let entry = Entry {
         name: fields
             .text("name")
             .ok()
@@ -220,5 +194,6 @@ fn entry(node: &tree::Node, is_built_in: bool) -> Result<Option<Entry>, Wrong> {
             .unwrap_or_else(|| format!("line {}", node.line)),
         line: node.line,
         what,
-    }))
+    };
+    Ok(Some((entry, wrongs)))
 }

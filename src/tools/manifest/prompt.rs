@@ -7,6 +7,7 @@ use serde_json::Value;
 
 use super::{
     encoded,
+    example::Example,
     fields::{Fields, text_of},
     handler::{Handler, Kind, handler},
     meant,
@@ -29,6 +30,8 @@ pub struct PromptSpec {
     pub handler: Option<Handler>,
     /// What an argument can be, for clients that complete it.
     pub values: BTreeMap<String, Vec<String>>,
+    /// What it is given, and what comes of that.
+    pub examples: Vec<Example>,
 }
 
 /// A message.
@@ -108,6 +111,7 @@ pub fn read(fields: &Fields<'_>, meta: &Fields<'_>, kind: Kind) -> Result<Prompt
         messages: is_fixed.then(|| messages.unwrap_or_default()),
         handler,
         values,
+        examples: Vec::new(),
     })
 }
 

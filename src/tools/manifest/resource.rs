@@ -4,6 +4,7 @@ use rmcp::model::{Resource as Definition, ResourceTemplate};
 
 use super::{
     encoded,
+    example::Example,
     fields::Fields,
     handler::{Handler, handler},
     wrong::Wrong,
@@ -17,6 +18,8 @@ pub struct ResourceSpec {
     pub definition: Shown,
     /// What is read.
     pub text: Text,
+    /// What it is given, and what comes of that.
+    pub examples: Vec<Example>,
 }
 
 /// How a resource is shown: by its URI, or by a template of URIs with `{names}`.
@@ -89,7 +92,11 @@ pub fn read(fields: &Fields<'_>, meta: &Fields<'_>) -> Result<Option<ResourceSpe
         one.mime_type = mime_type;
         Shown::One(one)
     };
-    Ok(Some(ResourceSpec { definition, text }))
+    Ok(Some(ResourceSpec {
+        definition,
+        text,
+        examples: Vec::new(),
+    }))
 }
 
 /// Where its contents come from, which is one place.

@@ -6,6 +6,7 @@ use rmcp::model::{JsonObject, Tool as Definition};
 use serde_json::{Value, json};
 
 use super::{
+    example::Example,
     fields::Fields,
     handler::{Handler, Kind, handler},
     meant,
@@ -41,6 +42,8 @@ pub struct ToolSpec {
     pub time: Duration,
     /// What its handler runs on.
     pub runs_on: RunsOn,
+    /// What it is given, and what comes of that.
+    pub examples: Vec<Example>,
 }
 
 /// Reads it.
@@ -100,6 +103,7 @@ pub fn read(
         set: meta.text("mcp.toolset")?,
         time: Duration::from_millis(timeout.unwrap_or(DEFAULT_TIMEOUT_MS)),
         runs_on,
+        examples: Vec::new(),
     })
 }
 

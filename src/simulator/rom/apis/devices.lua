@@ -17,7 +17,7 @@ end
 
 if system.kind == "turtle" then
   turtle = {}
-  local selected, fuel = 1, 0
+  local selected, fuel = 1, system.fuel or "unlimited"
   local slots = {}
 
   local function slot_of(slot)
@@ -36,12 +36,12 @@ if system.kind == "turtle" then
   end
 
   local function move() return action(8, function()
-    if fuel < 1 and fuel ~= "unlimited" then return false, "Out of fuel" end
+    if fuel == "unlimited" then return true end
+    if fuel < 1 then return false, "Out of fuel" end
     fuel = fuel - 1
     return true
   end) end
 
-  fuel = 1000
   for _, name in ipairs { "forward", "back", "up", "down" } do turtle[name] = move() end
   for _, name in ipairs { "turnLeft", "turnRight" } do
     turtle[name] = action(8, function() return true end)
@@ -73,7 +73,10 @@ if system.kind == "turtle" then
 
   function turtle.getFuelLevel() return fuel end
 
-  function turtle.getFuelLimit() return system.advanced and 100000 or 20000 end
+  function turtle.getFuelLimit()
+    if fuel == "unlimited" then return fuel end
+    return system.advanced and 100000 or 20000
+  end
 
   turtle.refuel = action(0, function() return false, "No items to combust" end)
   turtle.transferTo = action(0, function(slot)

@@ -1,0 +1,9 @@
+//! Runs examples of tools, prompts and resources, each in a world of its own, and holds what comes against what must.
+
+pub mod judge;
+pub mod junit;
+pub mod report;
+mod run;
+pub mod suite;
+mod test;
+mod world;
