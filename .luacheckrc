@@ -21,7 +21,9 @@ read_globals = {
 
 -- Handlers on the host have the bridge's modules as globals.
 for _, folder in ipairs({ "examples/tools", "tests/conformance/tools", "lua/new-tool" }) do
-  files[folder] = { read_globals = { "computers", "json", "log", "progress" } }
+  files[folder] = { read_globals = {
+    "computers", "http", "json", "log", "progress", "secrets", "store", "tools",
+  } }
 end
 
 -- The simulated game is what defines all these globals (W1xx: setting, mutating and reading globals).

@@ -102,16 +102,53 @@ function env.progress(message, done, total)
   native.progress(tostring(message), done, total)
 end
 
-env.computers = native.computers
+--- Waits.
+-- @tparam number seconds How long; the call's deadline ends it in any case.
+function env.sleep(seconds)
+  check(seconds, "#1 to 'sleep'", "number")
+  if seconds ~= seconds or seconds < 0 then error("bad argument #1 to 'sleep' (it is no time)", 2) end
+  native.sleep(seconds)
+end
 
-local modules = { computers = env.computers, json = env.json, log = env.log, progress = env.progress }
+env.computers = native.computers
+env.tools = native.tools
+
+local modules = {
+  computers = env.computers, json = env.json, log = env.log, progress = env.progress, tools = env.tools,
+}
 
 function env.require(name)
   local module = modules[name]
   if module == nil then
-    error("there is no module '" .. tostring(name) .. "'; there are computers, json, log and progress", 2)
+    error("there is no module '" .. tostring(name) .. "'; there are computers, json, log, progress and tools", 2)
   end
   return module
 end
 
-return env
+-- What a file returned, and the name of each that is being loaded now.
+local loaded, loading = {}, {}
+
+--- Gives a handler of a manifest what its namespace has, beside what a script has.
+local function at_home()
+  env.store, env.secrets, env.http = native.store, native.secrets, native.http
+  modules.store, modules.secrets, modules.http = env.store, env.secrets, env.http
+
+  function env.require(name)
+    check(name, "#1 to 'require'", "string")
+    if modules[name] ~= nil then return modules[name] end
+    if loaded[name] ~= nil then return loaded[name] end
+    if loading[name] then error("the module '" .. name .. "' requires itself, by way of others or not", 2) end
+    local module, problem = native.module(name)
+    if not module then error("require: " .. problem, 2) end
+    local chunk, wrong = load(module.source, "=" .. module.chunk, "t", env)
+    if not chunk then error(wrong, 0) end
+    loading[name] = true
+    local value = chunk(name)
+    loading[name] = nil
+    if value == nil then value = true end
+    loaded[name] = value
+    return value
+  end
+end
+
+return env, at_home

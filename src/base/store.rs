@@ -30,6 +30,22 @@ pub fn hash(bytes: &[u8]) -> String {
 /// # Errors
 /// The folder can't be made or written.
 pub fn write(path: &Path, value: &impl Serialize) -> io::Result<()> {
+    write_file(path, value, |_| Ok(()))
+}
+
+/// [`write`], once the disk has it: so that the machine may lose its power at any moment.
+///
+/// # Errors
+/// The folder can't be made or written.
+pub fn write_for_good(path: &Path, value: &impl Serialize) -> io::Result<()> {
+    write_file(path, value, File::sync_all)
+}
+
+fn write_file(
+    path: &Path,
+    value: &impl Serialize,
+    settle: impl FnOnce(&File) -> io::Result<()>,
+) -> io::Result<()> {
     let folder = path.parent().unwrap_or(Path::new("."));
     private::make_folder(folder)?;
     // Such a file is readable by its user only, on Unix by its mode, on Windows by its folder.
@@ -37,6 +53,7 @@ pub fn write(path: &Path, value: &impl Serialize) -> io::Result<()> {
         .prefix(".new-")
         .tempfile_in(folder)?;
     serde_json::to_writer_pretty(&mut file, value)?;
+    settle(file.as_file())?;
     file.persist(path).map_err(|error| error.error)?;
     Ok(())
 }

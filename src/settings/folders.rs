@@ -12,7 +12,7 @@ const CONFIG_FILE: &str = "config.toml";
 const LARGEST_FILE: u64 = 1024 * 1024;
 
 /// The name of the user's folder of tools inside the configuration folder.
-const TOOLS_FOLDER: &str = "tools";
+pub const TOOLS_FOLDER: &str = "tools";
 
 /// The folders the bridge reads from and writes to.
 #[derive(Debug, Clone)]

@@ -11,7 +11,7 @@ mod table;
 
 pub(crate) use arguments::FlagsOf;
 pub use error::ConfigError;
-pub use folders::Folders;
+pub use folders::{Folders, TOOLS_FOLDER};
 pub use kinds::ChosenTools;
 pub use sources::Flags;
 pub use table::{Config, LinkConfig, McpConfig, ToolsConfig};

@@ -63,6 +63,21 @@ fn misnamed(folder: &Path) -> Option<PathBuf> {
     })
 }
 
+/// All files of Lua at and below a folder.
+///
+/// # Errors
+/// The folder can't be read.
+pub fn lua(root: &Path) -> io::Result<Vec<PathBuf>> {
+    let is_lua =
+        |path: &PathBuf| path.extension().is_some_and(|end| end == "lua") && path.is_file();
+    let folders = folders(root)?.folders;
+    Ok(folders
+        .iter()
+        .flat_map(|folder| entries(folder).unwrap_or_default())
+        .filter(is_lua)
+        .collect())
+}
+
 /// Feeds a hasher with what differs when any file at or below a folder does.
 pub fn stamp(root: &Path, hasher: &mut DefaultHasher) {
     for folder in folders(root).unwrap_or_default().folders {

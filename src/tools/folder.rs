@@ -6,6 +6,7 @@ use std::{
     hash::{DefaultHasher, Hasher},
     io,
     path::{Path, PathBuf},
+    sync::Arc,
     time::{Duration, SystemTime},
 };
 
@@ -14,10 +15,13 @@ use mlua::{Lua, LuaOptions, StdLib, chunk::ChunkMode};
 use super::{
     Offer, builtin, files,
     kit::{Author, Item, Kit, code_of},
-    manifest::{self, Entry, Handler, Problem},
+    manifest::{self, Entry, Handler, Namespace, Problem},
     trials::{Trials, Untried},
 };
-use crate::base::files::{self as any_files, FileError};
+use crate::base::{
+    files::{self as any_files, FileError},
+    store,
+};
 
 /// Larger files are not read, in bytes.
 const MAX_FILE: u64 = 1024 * 1024;
@@ -60,6 +64,8 @@ pub struct Look {
     /// Handlers of which it is not known whether they work: see [`Folders::try_handlers`]. A new one is offered all the
     /// same; a changed one waits, while its last good version goes on.
     pub untried: Vec<Untried>,
+    /// The namespaces of all manifests that were read.
+    pub namespaces: Vec<Arc<Namespace>>,
     /// The files of all handlers.
     handlers: BTreeSet<PathBuf>,
 }
@@ -140,7 +146,7 @@ impl Folders {
                 }
             };
             for file in manifests {
-                let entries = self.read(&file, &mut look);
+                let entries = self.read(&root.path, &file, &mut look);
                 made.push((file, entries));
             }
         }
@@ -187,7 +193,7 @@ impl Folders {
     }
 
     /// One manifest's entries; the last good ones of those that can't be used now.
-    fn read(&self, file: &Path, look: &mut Look) -> Vec<Made> {
+    fn read(&self, root: &Path, file: &Path, look: &mut Look) -> Vec<Made> {
         let last = self.last.get(file);
         let last_of = |name: &str| {
             last.into_iter()
@@ -212,6 +218,13 @@ impl Folders {
                 return last.cloned().unwrap_or_default();
             }
         };
+        let namespace = Arc::new(Namespace {
+            spec: manifest.namespace,
+            manifest: file.to_path_buf(),
+            hash: store::hash(text.as_bytes()),
+            root: root.to_path_buf(),
+        });
+        look.namespaces.push(namespace.clone());
         let mut all = Vec::new();
         for (name, problem) in manifest.broken {
             look.problems.push(problem);
@@ -220,6 +233,9 @@ impl Folders {
         look.problems.extend(manifest.doubts);
         for mut entry in manifest.entries {
             let known = last_of(&entry.name);
+            if let Some(handler) = entry.what.handler_mut() {
+                handler.namespace = Some(namespace.clone());
+            }
             match self.fill_in(file, &mut entry, known.is_some(), look) {
                 Ok(true) => {}
                 Ok(false) => {
@@ -396,11 +412,7 @@ fn origin(file: &Path, entry: &Entry) -> String {
 }
 
 fn path_of(manifest: &Path, handler: &Handler) -> PathBuf {
-    let folder = manifest.parent().unwrap_or(Path::new(""));
-    handler
-        .file
-        .split(['/', '\\'])
-        .fold(folder.to_path_buf(), |path, part| path.join(part))
+    handler.path_from(manifest.parent().unwrap_or(Path::new("")))
 }
 
 /// Whether a text is Lua; if not, where and why.

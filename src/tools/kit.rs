@@ -11,6 +11,7 @@ use super::{
     handlers::{OnComputer, OnHost},
     host::{Code, HostHandler, Workers},
     manifest::{self, PromptSpec, ResourceSpec, RunsOn, Text, ToolSpec, What},
+    namespace::{Home, Keeper},
     policy::may_change,
     prompt::{EntryPrompt, Prompt},
     resource::{EntryResource, Resource},
@@ -88,9 +89,22 @@ impl Default for Kit {
 impl Kit {
     /// Lua that runs on the host runs in these workers.
     pub fn new(workers: Arc<Workers>) -> Self {
+        Self::with(workers, Keeper::default())
+    }
+
+    /// The same, where what namespaces have is kept.
+    pub fn keeping(keeper: Keeper) -> Self {
+        Self::with(Workers::new(), keeper)
+    }
+
+    fn with(workers: Arc<Workers>, keeper: Keeper) -> Self {
         let couriers = Arc::<Couriers>::default();
         Self {
-            host: Arc::new(HostHandler::new(workers, couriers.clone())),
+            host: Arc::new(HostHandler::new(
+                workers,
+                couriers.clone(),
+                Arc::new(keeper),
+            )),
             couriers,
         }
     }
@@ -178,5 +192,13 @@ pub fn code_of(handler: &manifest::Handler) -> Result<Code, KitError> {
             .unwrap_or(&handler.file)
             .to_owned(),
         method: Some(handler.method.clone()),
+        home: handler.namespace.as_ref().map(|namespace| Home {
+            namespace: namespace.clone(),
+            folder: handler
+                .path_from(namespace.folder())
+                .parent()
+                .unwrap_or(namespace.folder())
+                .to_path_buf(),
+        }),
     })
 }

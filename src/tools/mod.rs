@@ -32,6 +32,7 @@ pub mod lint;
 mod listener;
 mod lua_code;
 pub mod manifest;
+pub mod namespace;
 mod native;
 mod notes;
 mod outcome;
@@ -56,18 +57,16 @@ mod validation;
 pub mod watch;
 pub(crate) mod wording;
 
-use std::{
-    path::{Path, PathBuf},
-    sync::Arc,
-};
+use std::{path::PathBuf, sync::Arc};
 
-use crate::settings::Config;
+use crate::settings::{Config, Folders};
 pub use catalogue::{Beside, Catalogue, ClientCatalogue};
 pub use client::Client;
 use folder::Root;
 pub use hearer::Hearer;
 pub(crate) use hints::annotations;
 pub use listener::{Belongs, Level, Listener, Printed, Step};
+use namespace::Keeper;
 pub use notes::Notes;
 pub use pause::{Pause, Paused};
 use policy::Policy;
@@ -77,18 +76,16 @@ pub use snapshot::{Snapshot, View};
 pub use source::{Offer, Source};
 pub use tool::{Context, Found, Others, Refusal, TooDeep, Tool};
 
-/// All tools of this bridge: its own; those of the user's `own_folder` and of the folders that `config` names, which it
-/// follows; and those of `others`. A person pauses it in the folder `shared`. To be called in the runtime.
-pub fn start(
-    config: &Config,
-    own_folder: Option<PathBuf>,
-    shared: &Path,
-    others: Vec<Box<dyn Source>>,
-) -> Arc<Catalogue> {
-    let roots = roots(own_folder, &config.tools.chosen.folders);
-    let own = watch::sources(roots, config.probe_timeout);
+/// All tools of this bridge: its own; those of the user's own folder and of the folders that `config` names, which it
+/// follows; and those of `others`. A person pauses it in the folder that all bridges share. To be called in the runtime.
+pub fn start(config: &Config, folders: &Folders, others: Vec<Box<dyn Source>>) -> Arc<Catalogue> {
+    let roots = roots(folders.own_tools(), &config.tools.chosen.folders);
+    let own = watch::sources(roots, keeper(folders), config.probe_timeout);
     let sources = own.into_iter().chain(others).collect();
-    let catalogue = Catalogue::start(sources, Policy::of(&config.tools, Pause::of(shared)));
+    let catalogue = Catalogue::start(
+        sources,
+        Policy::of(&config.tools, Pause::of(&folders.shared)),
+    );
     let (told, mut follow) = (catalogue.clone(), catalogue.follow());
     tokio::spawn(async move {
         if let Ok(snapshot) = follow.wait_for(|snapshot| snapshot.is_ready()).await {
@@ -100,6 +97,11 @@ pub fn start(
         }
     });
     catalogue
+}
+
+/// What keeps what namespaces have, in these folders.
+pub fn keeper(folders: &Folders) -> Keeper {
+    Keeper::new(folders.shared.clone(), folders.config.clone())
 }
 
 /// The folders of tools that there are to be: the user's own one, and those that were named.

@@ -7,8 +7,9 @@ use std::{
 };
 
 use super::{
-    host::{Code, HostHandler, Unusable},
+    host::{Code, HostHandler, Loaded, Unusable},
     manifest::Handler,
+    namespace::ModuleRead,
 };
 
 /// A handler: its file, and the function of the table that this returns.
@@ -20,6 +21,8 @@ pub struct Trials(BTreeMap<Key, Tried>);
 
 struct Tried {
     source: Arc<str>,
+    /// The files that it required.
+    modules: Vec<ModuleRead>,
     verdict: Result<(), Unusable>,
 }
 
@@ -35,7 +38,8 @@ impl Trials {
     /// What came of trying a handler of this file, as its source is now; none if it was not tried.
     pub fn verdict(&self, file: &Path, handler: &Handler) -> Option<&Result<(), Unusable>> {
         let tried = self.0.get(&(file.to_path_buf(), handler.method.clone()))?;
-        let is_same = handler.source.as_ref() == Some(&tried.source);
+        let is_same = handler.source.as_ref() == Some(&tried.source)
+            && tried.modules.iter().all(ModuleRead::is_current);
         is_same.then_some(&tried.verdict)
     }
 
@@ -45,11 +49,16 @@ impl Trials {
             .into_iter()
             .map(|Untried { file, code }| (file, code))
             .unzip();
-        let verdicts = host.load(&codes).await;
-        for ((file, code), verdict) in files.into_iter().zip(codes).zip(verdicts) {
+        let all = host.load(&codes).await;
+        for ((file, code), Loaded { verdict, modules }) in files.into_iter().zip(codes).zip(all) {
             let method = code.method.unwrap_or_default();
             let source = code.source;
-            self.0.insert((file, method), Tried { source, verdict });
+            let tried = Tried {
+                source,
+                modules,
+                verdict,
+            };
+            self.0.insert((file, method), tried);
         }
     }
 

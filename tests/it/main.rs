@@ -42,6 +42,7 @@ mod long_jobs;
 mod memory;
 mod mixed_load;
 mod much_output;
+mod namespaces;
 mod older_agents;
 mod older_bridges;
 mod on_computers;

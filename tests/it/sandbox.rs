@@ -54,8 +54,8 @@ async fn nothing_that_reaches_outside_of_lua_is_there() {
     assert_eq!(
         script(&mut bridge, globals).await,
         "=> _G _VERSION assert bit32 computers coroutine error getmetatable ipairs json load loadstring log math next os \
-         pairs pcall print progress rawequal rawget rawlen rawset require select setmetatable string table tonumber \
-         tostring type unpack write xpcall"
+         pairs pcall print progress rawequal rawget rawlen rawset require select setmetatable sleep string table \
+         tonumber tools tostring type unpack write xpcall"
     );
     assert_eq!(
         script(&mut bridge, "return getmetatable(_G), _ENV == _G").await,
@@ -262,7 +262,7 @@ async fn whatever_is_thrown_is_an_error_with_its_traceback() {
         ("computers.exec(1.5, 'y')", "named by its number"),
         (
             "require('socket')",
-            "there are computers, json, log and progress",
+            "there are computers, json, log, progress and tools",
         ),
         ("json.decode('{')", "no valid JSON"),
     ] {

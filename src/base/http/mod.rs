@@ -2,6 +2,8 @@
 
 pub mod admission;
 pub mod authority;
+#[cfg(feature = "upstream-http")]
+pub mod client;
 pub mod intake;
 pub mod listener;
 pub mod room;

@@ -67,7 +67,7 @@ pub fn load(flags: &Flags, folders: &Folders) -> anyhow::Result<Config> {
 
 /// The folders of tools that are set, and what is built in.
 pub fn own(config: &Config, folders: &Folders) -> (folder::Folders, Offer) {
-    let kit = Kit::default();
+    let kit = Kit::keeping(tools::keeper(folders));
     let built_in = builtin::offer(&kit, config.probe_timeout);
     let roots = tools::roots(folders.own_tools(), &config.tools.chosen.folders);
     (folder::Folders::new(roots, kit, &built_in), built_in)

@@ -7,12 +7,18 @@ use thiserror::Error;
 use tokio::time::{Instant, timeout, timeout_at};
 
 use super::{
+    asker::{Asker, Rights},
     pool::{NoWorker, Worker, WorkerGone, Workers},
     protocol::{Answer, Done, End, FromWorker, Order, ToWorker},
-    questions::{Asker, Rights},
     record::Record,
 };
-use crate::tools::{Context, Step, computer::Couriers, legible, teller::Teller};
+use crate::tools::{
+    Context, Step,
+    computer::Couriers,
+    legible,
+    namespace::{Home, Keeper, Visit},
+    teller::Teller,
+};
 
 /// How much memory a handler's Lua may take, in bytes.
 const MEMORY: usize = 64 * 1024 * 1024;
@@ -37,6 +43,8 @@ pub struct Code {
     /// The function of the table that the source returns; none: the source itself is what is called, an expression or
     /// statements.
     pub method: Option<String>,
+    /// The namespace that it is in; none: it is a script, or built in.
+    pub home: Option<Home>,
 }
 
 /// Why a handler did not come to its end.
@@ -128,12 +136,17 @@ pub struct Ended {
 pub struct HostHandler {
     pub(super) workers: Arc<Workers>,
     couriers: Arc<Couriers>,
+    pub(super) keeper: Arc<Keeper>,
 }
 
 impl HostHandler {
-    /// Runs handlers in these workers.
-    pub fn new(workers: Arc<Workers>, couriers: Arc<Couriers>) -> Self {
-        Self { workers, couriers }
+    /// Runs handlers in these workers. What their namespaces have is with the keeper.
+    pub fn new(workers: Arc<Workers>, couriers: Arc<Couriers>, keeper: Arc<Keeper>) -> Self {
+        Self {
+            workers,
+            couriers,
+            keeper,
+        }
     }
 
     /// Runs a handler to its end, for `time` at most.
@@ -146,43 +159,54 @@ impl HostHandler {
         time: Duration,
     ) -> Ended {
         let record = Record::default();
-        let done = self.done(context, code, rights, arguments, time, &record);
+        let visit = Visit::new(code.home.as_ref(), &code.source, &self.keeper);
+        let hiding = visit.hiding(context.listener);
+        let asker = Asker {
+            context: Context {
+                listener: &hiding,
+                ..context
+            },
+            rights,
+            couriers: &self.couriers,
+            deadline: Instant::now() + time,
+            record: &record,
+            visit: &visit,
+        };
+        let done = self.done(&asker, code, arguments, time);
         let done = tokio::select! {
             biased;
             done = done => done,
             told = stopped(context) => Err(CallError::StoppedFromOutside(told)),
         };
-        let (untold, end) = match done {
+        let (untold, mut end) = match done {
             Ok(Done { untold, end }) => (Some(untold), end.into()),
             Err(problem) => (None, Err(problem.into())),
         };
+        let came_back = match &end {
+            Ok(_) => String::new(),
+            Err(problem) => record.answers(&problem.to_string()),
+        };
+        let handed = &visit.handed;
+        match &mut end {
+            Ok(values) => values.iter_mut().for_each(|value| handed.hide(value)),
+            Err(NotWell::Thrown(problem)) => *problem = handed.hidden(problem).into_owned(),
+            Err(NotWell::NotEnded(_)) => {}
+        }
         Ended {
-            printed: record.printed(untold),
-            came_back: match &end {
-                Ok(_) => String::new(),
-                Err(problem) => record.answers(&problem.to_string()),
-            },
+            printed: handed.hidden(&record.printed(untold)).into_owned(),
+            came_back: handed.hidden(&came_back).into_owned(),
             end,
         }
     }
 
     async fn done(
         &self,
-        context: Context<'_>,
+        asker: &Asker<'_>,
         code: &Code,
-        rights: Rights,
         arguments: Value,
         time: Duration,
-        record: &Record,
     ) -> Result<Done, CallError> {
-        let deadline = Instant::now() + time;
-        let asker = Asker {
-            context,
-            rights,
-            couriers: &self.couriers,
-            deadline,
-            record,
-        };
+        let (context, deadline) = (asker.context, asker.deadline);
         let call = Call { asker, code };
         let order = Order::of(code, arguments);
         let mut worker = match timeout_at(deadline, self.workers.take(context.depth)).await {
@@ -233,6 +257,7 @@ impl Order {
             chunk: code.chunk.clone(),
             method: code.method.clone(),
             arguments,
+            is_handler: code.home.is_some(),
             memory: MEMORY,
             output: OUTPUT,
         }
@@ -241,7 +266,7 @@ impl Order {
 
 /// A call that is under way.
 struct Call<'a> {
-    asker: Asker<'a>,
+    asker: &'a Asker<'a>,
     code: &'a Code,
 }
 
@@ -268,6 +293,7 @@ impl Call<'_> {
                 FromWorker::Log { level, text } => {
                     lines += 1;
                     if lines <= LOG_LINES {
+                        let text = self.asker.visit.handed.hidden(&text);
                         teller.log(level, &text).await;
                     }
                 }

@@ -3,9 +3,13 @@
 //! A worker serves one call at a time, in a fresh Lua state each. It has no files, no network and no processes; what a
 //! handler asks of computers goes through the bridge, as lines of JSON over the worker's pipes (`protocol`).
 
+mod asker;
+mod bounds;
 mod call;
 pub mod lua_json;
+mod natives;
 mod options;
+mod other_tools;
 mod pool;
 mod protocol;
 mod questions;
@@ -14,7 +18,8 @@ mod sandbox;
 mod trial;
 pub mod worker;
 
+pub use asker::Rights;
 pub use call::{Code, Ended, HostHandler, NotWell};
 pub use pool::{NoWorker, Worker, Workers};
-pub use questions::Rights;
-pub use trial::Unusable;
+
+pub use trial::{Loaded, Unusable};

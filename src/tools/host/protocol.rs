@@ -4,7 +4,7 @@
 use serde::{Deserialize, Serialize};
 use serde_json::Value;
 
-use crate::tools::Level;
+use crate::tools::{Level, namespace::Need};
 
 /// The longest line that a worker writes and the bridge reads, in bytes. What a client takes at most is below it.
 pub const MAX_LINE: usize = 10 * 1024 * 1024;
@@ -39,6 +39,9 @@ pub struct Order {
     pub method: Option<String>,
     /// What the function gets.
     pub arguments: Value,
+    /// Whether it is a handler of a manifest, which has more at hand than a script.
+    #[serde(default)]
+    pub is_handler: bool,
     /// How many bytes of memory its Lua may take.
     pub memory: usize,
     /// How many bytes of JSON it may return.
@@ -138,6 +141,19 @@ pub enum Question {
         #[serde(default)]
         options: Value,
     },
+    /// Call a tool, whichever.
+    Tool {
+        /// The tool.
+        tool: String,
+        /// Its arguments.
+        #[serde(default)]
+        arguments: Value,
+        /// The options, as the handler wrote them.
+        #[serde(default)]
+        options: Value,
+    },
+    /// Something that the handler's namespace has.
+    Own(Need),
     /// Call a tool for computers.
     Call {
         /// The tool.

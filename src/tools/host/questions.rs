@@ -9,17 +9,18 @@ use thiserror::Error;
 use tokio::time::{Instant, timeout, timeout_at};
 
 use super::{
+    asker::{Asker, Rights, TO_TELL, Time},
     options::{For, Options, OptionsError},
+    other_tools::OtherToolError,
     protocol::{CallOn, ExecOn, Outcome, Question},
-    record::Record,
 };
 use crate::{
     computers::{ComputerKey, Presence, Unreachable},
     tools::{
-        Context, Found, Refusal, TooDeep, ToolFailed,
+        Found, Refusal, ToolFailed,
         choosing::{ChoiceError, choose, named},
-        computer::{Couriers, RunError},
-        listener::{Belongs, Printed},
+        computer::RunError,
+        namespace::NeedError,
         plain_chunk::Piece,
     },
 };
@@ -35,19 +36,6 @@ const UNDER_WAY: usize = 64 * 1024 * 1024;
 
 /// How much of memory all answers to one question may take, in bytes: the worker has to hold them too.
 const ANSWERS: usize = 32 * 1024 * 1024;
-
-/// How long before its call's end a handler has all answers at the latest, so that it can tell of them; a fourth of what
-/// is left, if that is less.
-const TO_TELL: Duration = Duration::from_secs(2);
-
-/// What a handler may do beside computing.
-#[derive(Debug, Clone, Copy, PartialEq, Eq)]
-pub enum Rights {
-    /// It may run Lua on computers, unless the bridge is read-only: a person wrote it.
-    OfItsAuthor,
-    /// It may do what the client may: the client's model wrote it.
-    OfItsClient,
-}
 
 /// Why a question has no answer.
 #[derive(Debug, Error)]
@@ -79,6 +67,12 @@ pub enum QuestionError {
     /// No computer can be.
     #[error(transparent)]
     Unreachable(#[from] Unreachable),
+    /// What its namespace does not give.
+    #[error(transparent)]
+    Need(#[from] NeedError),
+    /// The tool that it called.
+    #[error(transparent)]
+    OtherTool(#[from] OtherToolError),
 }
 
 /// Why one computer of a question has no values.
@@ -91,11 +85,7 @@ enum OneError {
     #[error(transparent)]
     Run(#[from] RunError),
     #[error(transparent)]
-    TooDeep(#[from] TooDeep),
-    #[error("{}", .refusal.of(.tool))]
-    ToolRefused { tool: String, refusal: Refusal },
-    #[error("there is no tool `{0}`")]
-    NoTool(String),
+    OtherTool(#[from] OtherToolError),
     #[error("`{0}` is not about one computer: it takes no computerId")]
     NotAboutOne(String),
     #[error("timeout: {tool} did not end on computer {computer} within {ms} ms and was stopped")]
@@ -117,51 +107,7 @@ enum OneError {
     Tool(#[from] ToolFailed),
 }
 
-/// How long the computers of one question have.
-#[derive(Clone, Copy)]
-struct Time {
-    /// Each of them; then it is stopped.
-    each: Duration,
-    /// Until when that is waited for.
-    until: Instant,
-}
-
-/// Who asks.
-pub struct Asker<'a> {
-    /// What its call has at hand.
-    pub context: Context<'a>,
-    /// What it may do.
-    pub rights: Rights,
-    /// How its Lua gets to computers.
-    pub couriers: &'a Couriers,
-    /// When its call is ended.
-    pub deadline: Instant,
-    /// Where what comes back is noted.
-    pub record: &'a Record,
-}
-
 impl Asker<'_> {
-    /// Takes note of what the handler printed, and hands it on.
-    pub fn print(&self, text: &str, is_cut: bool) {
-        self.record.print(text, is_cut);
-        let listener = self.context.listener;
-        if !listener.wants_output() {
-            return;
-        }
-        let cut = "\n[What is printed after this is not shown]\n";
-        for text in [Some(text), is_cut.then_some(cut)].into_iter().flatten() {
-            listener.print(Printed {
-                text,
-                on: None,
-                // A script's own depth is 1.
-                belongs: match (self.rights, self.context.depth) {
-                    (Rights::OfItsClient, ..=1) => Belongs::ToAnswer,
-                    _ => Belongs::ToAuthor,
-                },
-            });
-        }
-    }
-
     /// Answers.
     ///
     /// # Errors
@@ -169,6 +115,16 @@ impl Asker<'_> {
     pub async fn answer(&self, question: Question) -> Result<Value, QuestionError> {
         match question {
             Question::List => self.list().await,
+            Question::Own(need) => Ok(self.own(need).await?),
+            Question::Tool {
+                tool,
+                arguments,
+                options,
+            } => {
+                let options = Options::read(&options, For::Call)?;
+                let time = self.time_of(&options)?;
+                Ok(self.tool(&tool, arguments, time).await?)
+            }
             Question::Exec { on, options } => {
                 self.may_exec()?;
                 let options = Options::read(&options, For::Exec)?;
@@ -328,18 +284,7 @@ impl Asker<'_> {
 
     async fn call(&self, tool: &str, on: CallOn, time: Duration) -> Outcome {
         let call = async {
-            let context = self.context.deeper()?;
-            let found = match context.others.find(tool) {
-                Found::Tool(found) => found,
-                Found::Refused(refusal) => {
-                    context.note_refused();
-                    return Err(OneError::ToolRefused {
-                        tool: tool.to_owned(),
-                        refusal,
-                    });
-                }
-                Found::Nothing => return Err(OneError::NoTool(tool.to_owned())),
-            };
+            let (context, found) = self.found(tool)?;
             let properties = found.definition().input_schema.get("properties");
             if properties.is_none_or(|properties| properties.get("computerId").is_none()) {
                 return Err(OneError::NotAboutOne(tool.to_owned()));

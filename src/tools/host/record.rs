@@ -8,7 +8,7 @@ use std::{
 
 use serde_json::Value;
 
-use super::{protocol::Outcome, sandbox::cut};
+use super::{bounds::cut, protocol::Outcome};
 use crate::base::byte_text;
 
 /// How much of what came back is kept, in bytes; the latest.

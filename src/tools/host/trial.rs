@@ -7,9 +7,12 @@ use tokio::time::{Instant, timeout_at};
 use super::{
     call::{Code, HostHandler},
     pool::{Worker, WorkerGone},
-    protocol::{Done, End, FromWorker, Order, ToWorker},
+    protocol::{Answer, Done, End, FromWorker, Order, Question, ToWorker},
 };
-use crate::base::text::one_line;
+use crate::{
+    base::text::one_line,
+    tools::namespace::{Home, ModuleRead, Need, module},
+};
 
 /// How long one handler may take to load.
 const EACH: Duration = Duration::from_secs(5);
@@ -26,10 +29,18 @@ pub struct Unusable {
     pub reason: String,
 }
 
+/// What came of loading a handler.
+pub struct Loaded {
+    /// What is wrong with it, if that is known.
+    pub verdict: Result<(), Unusable>,
+    /// The files that it required, as they were.
+    pub modules: Vec<ModuleRead>,
+}
+
 impl HostHandler {
     /// Loads handlers, one after the other; tells of each what is wrong with it, if that is known. Of one that asks
-    /// computers something while it is loaded nothing is: that is done when it is called only.
-    pub async fn load(&self, codes: &[Code]) -> Vec<Result<(), Unusable>> {
+    /// for more than other files of Lua while it is loaded nothing is: that is done when it is called only.
+    pub async fn load(&self, codes: &[Code]) -> Vec<Loaded> {
         let end = Instant::now() + ALL;
         let mut worker = None;
         let mut verdicts = Vec::with_capacity(codes.len());
@@ -39,12 +50,17 @@ impl HostHandler {
                 None => self.worker_by(end).await,
             };
             let Some(mut ready) = ready else {
-                verdicts.push(Ok(()));
+                verdicts.push(Loaded {
+                    verdict: Ok(()),
+                    modules: Vec::new(),
+                });
                 continue;
             };
             let deadline = end.min(Instant::now() + EACH);
-            let loaded = timeout_at(deadline, loaded(&mut ready, code)).await;
-            verdicts.push(match &loaded {
+            let mut modules = Vec::new();
+            let loading = loaded(&mut ready, code, &mut modules);
+            let loaded = timeout_at(deadline, loading).await;
+            let verdict = match &loaded {
                 Ok(Ok(Some(done))) => verdict(&done.end, &code.chunk),
                 Ok(Ok(None)) => Ok(()),
                 Ok(Err(gone)) => Err(Unusable {
@@ -59,7 +75,8 @@ impl HostHandler {
                         EACH.as_secs()
                     ),
                 }),
-            });
+            };
+            verdicts.push(Loaded { verdict, modules });
             let goes_on = matches!(&loaded, Ok(Ok(Some(_)))) && ready.ready().await.is_ok();
             match goes_on {
                 true => worker = Some(ready),
@@ -85,19 +102,43 @@ impl HostHandler {
     }
 }
 
-/// Loads one; none if it asks for something meanwhile.
-async fn loaded(worker: &mut Worker, code: &Code) -> Result<Option<Done>, WorkerGone> {
+/// Loads one, which is given the files of Lua that it requires; none if it asks for something else meanwhile.
+async fn loaded(
+    worker: &mut Worker,
+    code: &Code,
+    modules: &mut Vec<ModuleRead>,
+) -> Result<Option<Done>, WorkerGone> {
     let order = Order::of(code, serde_json::Value::Null);
     worker.send(&ToWorker::Load(order)).await?;
     loop {
         match worker.receive().await? {
             FromWorker::Done(done) => return Ok(Some(done)),
             FromWorker::Log { .. } | FromWorker::Progress { .. } | FromWorker::Printed { .. } => {}
+            FromWorker::Ask {
+                ask,
+                what: Question::Own(Need::Module { name }),
+            } => {
+                let answer = match required(&name, code.home.as_ref()) {
+                    Ok(found) => {
+                        let value = found.to_json();
+                        modules.push(found);
+                        Answer::Value(value)
+                    }
+                    Err(problem) => Answer::Error(problem),
+                };
+                worker.send(&ToWorker::Answer { ask, answer }).await?;
+            }
             FromWorker::Ask { .. } | FromWorker::Fault { .. } | FromWorker::Ready { .. } => {
                 return Ok(None);
             }
         }
     }
+}
+
+/// A file of Lua that a handler of this home requires.
+fn required(name: &str, home: Option<&Home>) -> Result<ModuleRead, String> {
+    let home = home.ok_or("it is in no folder of tools")?;
+    module(name, &home.folder, &home.namespace).map_err(|error| error.to_string())
 }
 
 /// What the end of its loading says of a handler.

@@ -12,8 +12,9 @@ use serde::Serialize;
 use serde_json::value::RawValue;
 
 use super::{
+    natives::Outside,
     protocol::{Answer, Done, End, FromWorker, MAX_LINE, ToWorker},
-    sandbox::{Outside, Sandbox},
+    sandbox::Sandbox,
 };
 use crate::tools::Level;
 

@@ -1,8 +1,11 @@
 //! What an entry is made of beside what clients are shown: its kind, and the Lua behind it.
 
-use std::sync::Arc;
+use std::{
+    path::{Path, PathBuf},
+    sync::Arc,
+};
 
-use super::{fields::Fields, wrong::Wrong};
+use super::{fields::Fields, namespace::Namespace, wrong::Wrong};
 
 /// The kinds of entries that mean something here. All others are skipped.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
@@ -45,6 +48,17 @@ pub struct Handler {
     pub line: usize,
     /// Its source, once it was read.
     pub source: Option<Arc<str>>,
+    /// The namespace that it is in, once that is known; none for what is built in.
+    pub namespace: Option<Arc<Namespace>>,
+}
+
+impl Handler {
+    /// Its file, by its manifest's folder.
+    pub fn path_from(&self, folder: &Path) -> PathBuf {
+        self.file
+            .split(['/', '\\'])
+            .fold(folder.to_path_buf(), |path, part| path.join(part))
+    }
 }
 
 /// The Lua of an entry; none if it names none.
@@ -76,5 +90,6 @@ pub fn handler(fields: &Fields<'_>) -> Result<Option<Handler>, Wrong> {
         method: fields.text("method")?.unwrap_or_else(|| "call".to_owned()),
         line,
         source: None,
+        namespace: None,
     }))
 }

@@ -6,7 +6,13 @@
 use super::{fields::Fields, wrong::Wrong};
 
 /// The keys of a manifest.
-pub const OF_MANIFEST: &[&str] = &["version", "namespace", "entries"];
+pub const OF_MANIFEST: &[&str] = &["version", "namespace", "meta", "entries"];
+
+/// The keys of a manifest's own `meta`.
+pub const OF_MANIFEST_META: &[&str] = &["mcp.http", "mcp.secrets"];
+
+/// The keys of a host that is written as a map.
+pub const OF_HOST: &[&str] = &["host", "private"];
 
 /// The keys of an entry.
 pub const OF_ENTRY: &[&str] = &["name", "kind", "source", "method", "meta"];
@@ -70,7 +76,7 @@ pub fn meant(word: &str, known: &[&'static str]) -> Option<&'static str> {
     if word.len() > LONGEST || known.contains(&word) {
         return None;
     }
-    if known == OF_META && !word.to_lowercase().starts_with("mcp") {
+    if (known == OF_META || known == OF_MANIFEST_META) && !word.to_lowercase().starts_with("mcp") {
         return None;
     }
     let word = own_part(word);

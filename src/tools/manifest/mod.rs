@@ -10,6 +10,7 @@ mod examples;
 mod fields;
 mod handler;
 mod meant;
+mod namespace;
 mod prompt;
 mod resource;
 mod simulated;
@@ -25,6 +26,7 @@ use std::{
 
 pub use example::{Example, Expected, Given, Pattern};
 pub use handler::Handler;
+pub use namespace::{HostSpec, Namespace, NamespaceSpec};
 pub use prompt::{Message, Parent, PromptSpec};
 pub use resource::{ResourceSpec, Shown, Text};
 pub use simulated::{Fuel, Simulated};
@@ -64,6 +66,8 @@ impl fmt::Display for Problem {
 /// What a manifest says.
 #[derive(Debug, Default)]
 pub struct Manifest {
+    /// What it says of all its handlers.
+    pub namespace: NamespaceSpec,
     /// Its entries for MCP, in their order.
     pub entries: Vec<Entry>,
     /// The entries that can't be used, by name where they have one, and why.
@@ -104,6 +108,7 @@ pub fn read(text: &str, file: &Path, is_built_in: bool) -> Result<Manifest, Prob
     let root = Fields::of(&root, "the manifest").map_err(problem)?;
     let mut manifest = Manifest::default();
     meant::no_slip(&root, meant::OF_MANIFEST).map_err(problem)?;
+    manifest.namespace = namespace::read(&root).map_err(problem)?;
     let Some(list) = root.list("entries").map_err(problem)? else {
         return Err(problem(root.wrong("it has no `entries`")));
     };

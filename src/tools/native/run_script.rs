@@ -79,6 +79,7 @@ impl Native for RunScript {
             source: code.into(),
             chunk: "script".to_owned(),
             method: None,
+            home: None,
         };
         let is_shown = context.shows_output();
         let context = context.deeper()?;

@@ -80,8 +80,6 @@ impl Target {
             value.set_sensitive(true);
             headers.insert(name, value);
         }
-        // It may be there already, which is as good: whose cryptography TLS uses is said once for the whole process.
-        let _ = rustls::crypto::ring::default_provider().install_default();
         let place = Place::new(state, server, &address.url);
         let pass = (!headers.contains_key(AUTHORIZATION))
             .then(|| Pass::new(place, address.url.clone()).into());

@@ -29,14 +29,7 @@ use serde::{Deserialize, de::IgnoredAny};
 use serde_json::value::RawValue;
 use sse_stream::Sse;
 
-use crate::upstream::login::pass::Pass;
-
-/// How long a connection to a server may take.
-const TO_CONNECT: Duration = Duration::from_secs(10);
-
-/// How long a connection that nothing uses is kept. What servers are mostly made with, Node.js and uvicorn, close theirs
-/// after five seconds, without a word: a request that is sent at that moment fails, and nobody can say whether it began.
-const KEPT_IDLE: Duration = Duration::from_secs(4);
+use crate::{base::http::client::builder, upstream::login::pass::Pass};
 
 /// How often in a row a server may say that it is elsewhere.
 const MOST_MOVES: usize = 5;
@@ -96,12 +89,6 @@ struct Head<'a> {
 /// TLS can't be set up.
 pub fn plain() -> Result<reqwest::Client, reqwest::Error> {
     builder().redirect(redirect::Policy::none()).build()
-}
-
-fn builder() -> reqwest::ClientBuilder {
-    reqwest::Client::builder()
-        .connect_timeout(TO_CONNECT)
-        .pool_idle_timeout(KEPT_IDLE)
 }
 
 impl Client {

@@ -1,36 +1,28 @@
 //! Why a server over HTTP could not be reached or used, in a person's words.
 
-use std::{error::Error, io};
+use std::error::Error;
 
 use http::StatusCode;
 use rmcp::transport::streamable_http_client::StreamableHttpError;
+
+use crate::base::http::client::{behind, of_the_network};
 
 /// How much of what a server says is passed on, in characters.
 const LONGEST: usize = 300;
 
 /// The reason in `error`, or in what is behind it.
 pub fn reason(error: &(dyn Error + 'static)) -> String {
-    chain(error).find_map(in_words).unwrap_or_else(|| {
-        chain(error)
+    behind(error).find_map(in_words).unwrap_or_else(|| {
+        behind(error)
             .last()
             .map(ToString::to_string)
             .unwrap_or_default()
     })
 }
 
-/// An error and all that is behind it.
-fn chain<'a>(error: &'a (dyn Error + 'static)) -> impl Iterator<Item = &'a (dyn Error + 'static)> {
-    let mut next = Some(error);
-    std::iter::from_fn(move || {
-        let error = next?;
-        next = error.source();
-        Some(error)
-    })
-}
-
 /// Whether a request that failed for this never reached the server.
 pub fn was_not_sent(error: &(dyn Error + 'static)) -> bool {
-    chain(error).any(|error| {
+    behind(error).any(|error| {
         matches!(
             error.downcast_ref::<StreamableHttpError<reqwest::Error>>(),
             Some(StreamableHttpError::Client(error)) if error.is_connect()
@@ -40,7 +32,7 @@ pub fn was_not_sent(error: &(dyn Error + 'static)) -> bool {
 
 /// Whether it is that the server takes no posts: where they speak the older transport, servers don't.
 pub fn takes_no_posts(error: &(dyn Error + 'static)) -> bool {
-    chain(error).any(|error| {
+    behind(error).any(|error| {
         matches!(
             error.downcast_ref::<StreamableHttpError<reqwest::Error>>(),
             Some(StreamableHttpError::UnexpectedServerResponse(said))
@@ -93,76 +85,6 @@ fn in_words(error: &(dyn Error + 'static)) -> Option<String> {
         }
         _ => return None,
     })
-}
-
-fn of_the_network(error: &reqwest::Error) -> String {
-    let place = error.url().map_or_else(
-        || "its address".to_owned(),
-        |url| {
-            let host = url.host_str().unwrap_or_default();
-            match url.port_or_known_default() {
-                Some(port) => format!("{host}:{port}"),
-                None => host.to_owned(),
-            }
-        },
-    );
-    let behind: Vec<_> = chain(error).skip(1).collect();
-    let kind = behind
-        .iter()
-        .filter_map(|error| error.downcast_ref::<io::Error>())
-        .map(io::Error::kind)
-        .next_back();
-    let tls = behind.iter().find_map(|error| tls_words(*error));
-    let is_name = behind.iter().any(|error| {
-        let text = error.to_string();
-        text.contains("dns error") || text.contains("failed to lookup address")
-    });
-    if let Some(words) = tls {
-        return format!("{place} can't be trusted (TLS): {words}");
-    }
-    if is_name {
-        let host = error
-            .url()
-            .and_then(|url| url.host_str())
-            .unwrap_or_default();
-        return format!(
-            "the name {host} is not known (DNS); look at its `url`, and whether this machine is online"
-        );
-    }
-    match kind {
-        Some(io::ErrorKind::ConnectionRefused) => {
-            format!("nothing listens at {place} (connection refused); perhaps it does not run")
-        }
-        Some(
-            io::ErrorKind::ConnectionReset
-            | io::ErrorKind::ConnectionAborted
-            | io::ErrorKind::BrokenPipe,
-        ) => {
-            format!("{place} closed the connection")
-        }
-        Some(io::ErrorKind::UnexpectedEof) => {
-            format!("{place} closed the connection in mid answer")
-        }
-        _ if error.is_timeout() => format!("{place} did not answer in time"),
-        _ => {
-            let last = behind
-                .last()
-                .map_or_else(|| error.to_string(), ToString::to_string);
-            format!("{place}: {last}")
-        }
-    }
-}
-
-/// What is wrong with TLS, if that is what an error is about.
-fn tls_words(error: &(dyn Error + 'static)) -> Option<String> {
-    if let Some(error) = error.downcast_ref::<rustls::Error>() {
-        return Some(error.to_string());
-    }
-    // An I/O error hides what it holds from those who ask what is behind it.
-    let inner = error.downcast_ref::<io::Error>()?.get_ref()?;
-    inner
-        .downcast_ref::<rustls::Error>()
-        .map(ToString::to_string)
 }
 
 /// `HTTP 503 Service Unavailable`.

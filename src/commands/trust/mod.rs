@@ -1,8 +1,11 @@
-//! `mcp-bridge trust`: the user's agreement to what comes from others: a project's servers, or changed tools.
+//! `mcp-bridge trust`: the user's agreement to what comes from others: a project's servers, changed tools, or what tools
+//! of a folder ask for.
+
+mod agreeing;
+mod namespace;
 
 use std::{
-    io::{self, BufRead, IsTerminal, Write},
-    path::Path,
+    path::{Path, PathBuf},
     process::ExitCode,
 };
 
@@ -23,13 +26,22 @@ use crate::{
         trust::{self, Pins},
     },
 };
+use agreeing::{agrees, cant_write};
 
-/// Allow the MCP servers that this folder configures, or changed tools of one server
+/// Allow the MCP servers that this folder configures, changed tools of one server, or what tools of your own ask for
 #[derive(Debug, Args)]
 pub struct Trust {
     /// Accept the definitions of this server's tools as they are now
     #[arg(long, value_name = "NAME")]
     server: Option<String>,
+
+    /// Allow the tools of this namespace the hosts and secrets that their manifest names
+    #[arg(long, value_name = "NAME", conflicts_with = "server")]
+    namespace: Option<String>,
+
+    /// The folder of tools that it is in [default: those that are set]
+    #[arg(long, value_name = "DIR", requires = "namespace")]
+    folder: Option<PathBuf>,
 
     /// Say yes without being asked
     #[arg(long)]
@@ -38,9 +50,10 @@ pub struct Trust {
 
 impl Trust {
     pub fn run(self, folders: &Folders) -> ExitCode {
-        match &self.server {
-            Some(name) => server(folders, name, self.yes),
-            None => project(folders, self.yes),
+        match (&self.server, &self.namespace) {
+            (Some(name), _) => server(folders, name, self.yes),
+            (None, Some(name)) => namespace::allow(folders, name, self.folder, self.yes),
+            (None, None) => project(folders, self.yes),
         }
     }
 }
@@ -231,24 +244,6 @@ fn difference(before: &Value, tool: &Tool) -> String {
     lines.join("\n")
 }
 
-/// Whether the user says yes, now or by `--yes`.
-fn agrees(question: &str, yes: bool) -> bool {
-    if yes {
-        return true;
-    }
-    if !io::stdin().is_terminal() {
-        console::note(&format!(
-            "{question} Nobody can be asked here; `--yes` says yes."
-        ));
-        return false;
-    }
-    let mut error = io::stderr();
-    let _ = write!(error, "\n{question} [y/N] ").and_then(|()| error.flush());
-    let mut answer = String::new();
-    let _ = io::stdin().lock().read_line(&mut answer);
-    matches!(answer.trim().to_ascii_lowercase().as_str(), "y" | "yes")
-}
-
 fn done(folders: &Folders, message: &str) -> ExitCode {
     console::say(message);
     // Bridges that run look anew; the others do so when they start.
@@ -258,14 +253,6 @@ fn done(folders: &Folders, message: &str) -> ExitCode {
         ));
     }
     ExitCode::SUCCESS
-}
-
-fn cant_write(folders: &Folders, error: &io::Error) -> ExitCode {
-    console::note(&format!(
-        "This can't be noted in {}: {error}",
-        folders.shared.display()
-    ));
-    ExitCode::FAILURE
 }
 
 #[cfg(test)]

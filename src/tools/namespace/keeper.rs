@@ -1,0 +1,43 @@
+//! Where what namespaces have is kept.
+
+use std::path::PathBuf;
+
+#[cfg(feature = "upstream-http")]
+use super::http::Requests;
+#[cfg(not(feature = "upstream-http"))]
+use super::no_http::Requests;
+use crate::{base::text::in_shell, settings::TOOLS_FOLDER, tools::manifest::Namespace};
+
+/// Where what namespaces have is kept, and what makes their requests.
+#[derive(Default)]
+pub struct Keeper {
+    /// The folder that all bridges of a user share; none: nothing is kept.
+    pub(super) state: Option<PathBuf>,
+    /// The folder of the user's configuration.
+    pub(super) config: Option<PathBuf>,
+    pub(super) requests: Requests,
+}
+
+impl Keeper {
+    /// Keeps it in these folders.
+    pub fn new(state: PathBuf, config: Option<PathBuf>) -> Self {
+        Self {
+            state: Some(state),
+            config,
+            ..Self::default()
+        }
+    }
+
+    /// The command by which a person allows a namespace what its manifest names.
+    pub(super) fn trusting(&self, namespace: &Namespace) -> String {
+        let own = self.config.as_ref().map(|folder| folder.join(TOOLS_FOLDER));
+        let folder = match own.is_some_and(|own| own == namespace.root) {
+            true => String::new(),
+            false => format!(" --folder {}", in_shell(&namespace.root.to_string_lossy())),
+        };
+        format!(
+            "mcp-bridge trust --namespace {}{folder}",
+            in_shell(namespace.name())
+        )
+    }
+}

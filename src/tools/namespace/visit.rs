@@ -1,0 +1,311 @@
+//! One call of a handler, as it asks for what its namespace has.
+
+use std::{
+    path::PathBuf,
+    sync::{
+        Arc, Mutex, PoisonError,
+        atomic::{AtomicU32, Ordering},
+    },
+};
+
+use serde::{Deserialize, Serialize};
+use serde_json::{Value, json};
+use thiserror::Error;
+use tokio::time::Instant;
+
+#[cfg(feature = "upstream-http")]
+use super::http::HttpError;
+#[cfg(not(feature = "upstream-http"))]
+use super::no_http::HttpError;
+use super::{
+    grant,
+    hiding::Hiding,
+    keeper::Keeper,
+    modules::{self, ModuleError},
+    request::Request,
+    secrets::{self, Handed, SecretError},
+    store::{Store, StoreError},
+};
+use crate::{
+    base::store::hash,
+    tools::{Listener, manifest::Namespace},
+};
+
+/// How many requests one call may make.
+const MOST_REQUESTS: u32 = 200;
+
+/// The namespace of a handler, and where it stands in it.
+#[derive(Debug, Clone, PartialEq, Eq)]
+pub struct Home {
+    /// The namespace.
+    pub namespace: Arc<Namespace>,
+    /// The folder of the handler's file.
+    pub folder: PathBuf,
+}
+
+/// What a handler asks for.
+#[derive(Debug, Serialize, Deserialize)]
+#[serde(tag = "need", rename_all = "kebab-case")]
+pub enum Need {
+    /// A file of Lua.
+    Module {
+        /// Its name.
+        name: String,
+    },
+    /// A value of the store.
+    Get {
+        /// Its key.
+        key: String,
+    },
+    /// To put one there.
+    Set {
+        /// Its key.
+        key: String,
+        /// The value.
+        value: Value,
+    },
+    /// To take one out.
+    Delete {
+        /// Its key.
+        key: String,
+    },
+    /// The keys there are.
+    List {
+        /// What they begin with.
+        prefix: String,
+    },
+    /// A secret.
+    Secret {
+        /// Its name.
+        name: String,
+    },
+    /// A request over HTTP.
+    Http(Request),
+}
+
+/// Why a handler does not get what it asks for.
+#[derive(Debug, Error)]
+pub enum NeedError {
+    /// It is in no manifest.
+    #[error("only a handler of a manifest has this, not a script")]
+    NoHome,
+    /// Its manifest has no namespace.
+    #[error("the manifest {0} has no `namespace`, which this would belong to")]
+    NoNamespace(String),
+    /// There is no folder to keep anything in.
+    #[error("there is no state folder here")]
+    NoState,
+    /// Nothing may be changed.
+    #[error("this bridge was started read-only (--read-only)")]
+    ReadOnly,
+    /// A person has paused it.
+    #[error("{0}")]
+    Paused(String),
+    /// Nobody has allowed it, or something has changed since.
+    #[error(
+        "{what} is not allowed. A person allows it, until the manifest or its Lua changes, by `{command}`"
+    )]
+    NotGranted {
+        /// What.
+        what: String,
+        /// How a person allows it.
+        command: String,
+    },
+    /// The manifest does not ask for it.
+    #[error(
+        "the manifest does not name the secret {0}: add it to `mcp.secrets` in the manifest's `meta`"
+    )]
+    NoSuchSecret(String),
+    /// The manifest names no hosts.
+    #[error("the manifest names no hosts: add them to `mcp.http` in the manifest's `meta`")]
+    NoHosts,
+    /// A call makes requests without end.
+    #[error("one call may make {MOST_REQUESTS} requests")]
+    TooMany,
+    /// There is no such file of Lua.
+    #[error(transparent)]
+    Module(#[from] ModuleError),
+    /// The store.
+    #[error(transparent)]
+    Store(#[from] StoreError),
+    /// There is no such secret.
+    #[error(transparent)]
+    Secret(#[from] SecretError),
+    /// The request.
+    #[error(transparent)]
+    Http(#[from] HttpError),
+    /// The task that works on it ended.
+    #[error("it failed inside of mcp-bridge: {0}")]
+    Inside(String),
+}
+
+/// What keeps a call from changing anything.
+#[derive(Debug, Clone)]
+pub enum Manner {
+    /// Nothing does.
+    Free,
+    /// The bridge is read-only.
+    ReadOnly,
+    /// A person has paused it; the words that tell of it.
+    Paused(String),
+}
+
+/// One call.
+pub struct Visit<'a> {
+    home: Option<&'a Home>,
+    keeper: &'a Arc<Keeper>,
+    /// The handler's source.
+    source: &'a str,
+    /// The hashes of what runs: the handler, and the modules that it has.
+    running: Mutex<Vec<String>>,
+    requests: AtomicU32,
+    /// The secrets that it was given.
+    pub handed: Handed,
+}
+
+impl<'a> Visit<'a> {
+    /// A call of a handler of this home; none: it is a script.
+    pub fn new(home: Option<&'a Home>, source: &'a str, keeper: &'a Arc<Keeper>) -> Self {
+        Self {
+            home,
+            keeper,
+            source,
+            running: Mutex::default(),
+            requests: AtomicU32::new(0),
+            handed: Handed::default(),
+        }
+    }
+
+    /// Whoever waits for the call's answer, who is told no secret.
+    pub fn hiding(&self, listener: &'a dyn Listener) -> Hiding<'_> {
+        Hiding {
+            listener,
+            handed: &self.handed,
+        }
+    }
+
+    /// Gives the handler what it asks for, by then.
+    ///
+    /// # Errors
+    /// Why it does not get it.
+    pub async fn meet(
+        &self,
+        need: Need,
+        manner: Manner,
+        until: Instant,
+    ) -> Result<Value, NeedError> {
+        let home = self.home.ok_or(NeedError::NoHome)?;
+        match need {
+            Need::Module { name } => self.module(home, name).await,
+            Need::Get { key } => {
+                let value = self.store(home, move |store| store.get(&key)).await?;
+                Ok(json!({ "value": value }))
+            }
+            Need::List { prefix } => Ok(json!(
+                self.store(home, move |store| store.list(&prefix)).await?
+            )),
+            Need::Set { key, value } => {
+                manner.allows_change()?;
+                self.store(home, move |store| store.set(&key, value))
+                    .await?;
+                Ok(Value::Null)
+            }
+            Need::Delete { key } => {
+                manner.allows_change()?;
+                Ok(json!(
+                    self.store(home, move |store| store.delete(&key)).await?
+                ))
+            }
+            Need::Secret { name } => {
+                if !home.namespace.spec.secrets.contains(&name) {
+                    return Err(NeedError::NoSuchSecret(name.chars().take(64).collect()));
+                }
+                self.granted(home, &format!("the secret {name}"))?;
+                let value = secrets::value(&name, self.keeper.config.as_deref())?;
+                self.handed.note(&name, &value);
+                Ok(Value::String(value))
+            }
+            Need::Http(request) => {
+                let hosts = &home.namespace.spec.hosts;
+                if hosts.is_empty() {
+                    return Err(NeedError::NoHosts);
+                }
+                let method = request.method.as_deref().unwrap_or("GET");
+                if !["GET", "HEAD"]
+                    .iter()
+                    .any(|safe| method.eq_ignore_ascii_case(safe))
+                {
+                    manner.allows_change()?;
+                }
+                self.granted(home, "what it asks for over HTTP")?;
+                if self.requests.fetch_add(1, Ordering::Relaxed) >= MOST_REQUESTS {
+                    return Err(NeedError::TooMany);
+                }
+                Ok(self.keeper.requests.make(request, hosts, until).await?)
+            }
+        }
+    }
+
+    async fn module(&self, home: &Home, name: String) -> Result<Value, NeedError> {
+        let home = home.clone();
+        let found = aside(move || modules::find(&name, &home.folder, &home.namespace)).await??;
+        self.runs(hash(found.source.as_bytes()));
+        Ok(found.to_json())
+    }
+
+    /// Does something with the namespace's store.
+    async fn store<T: Send + 'static>(
+        &self,
+        home: &Home,
+        work: impl FnOnce(Store<'_>) -> Result<T, StoreError> + Send + 'static,
+    ) -> Result<T, NeedError> {
+        let namespace = home.namespace.clone();
+        if namespace.spec.name.is_none() {
+            let manifest = namespace.manifest.display().to_string();
+            return Err(NeedError::NoNamespace(manifest));
+        }
+        let state = self.keeper.state.clone().ok_or(NeedError::NoState)?;
+        Ok(aside(move || work(Store::of(namespace.name(), &state))).await??)
+    }
+
+    /// Notes that this Lua runs.
+    fn runs(&self, hash: String) {
+        let mut running = self.running.lock().unwrap_or_else(PoisonError::into_inner);
+        if !running.contains(&hash) {
+            running.push(hash);
+        }
+    }
+
+    /// Whether a person has allowed what the manifest names to all that runs.
+    fn granted(&self, home: &Home, what: &str) -> Result<(), NeedError> {
+        let state = self.keeper.state.as_deref().ok_or(NeedError::NoState)?;
+        self.runs(hash(self.source.as_bytes()));
+        let running = self.running.lock().unwrap_or_else(PoisonError::into_inner);
+        match grant::is_granted(state, &home.namespace, running.iter()) {
+            true => Ok(()),
+            false => Err(NeedError::NotGranted {
+                what: what.to_owned(),
+                command: self.keeper.trusting(&home.namespace),
+            }),
+        }
+    }
+}
+
+impl Manner {
+    fn allows_change(self) -> Result<(), NeedError> {
+        match self {
+            Self::Free => Ok(()),
+            Self::ReadOnly => Err(NeedError::ReadOnly),
+            Self::Paused(told) => Err(NeedError::Paused(told)),
+        }
+    }
+}
+
+/// Does what waits for a disk where nobody else waits for it.
+async fn aside<T: Send + 'static>(
+    work: impl FnOnce() -> T + Send + 'static,
+) -> Result<T, NeedError> {
+    tokio::task::spawn_blocking(work)
+        .await
+        .map_err(|error| NeedError::Inside(error.to_string()))
+}
