@@ -12,6 +12,7 @@ mod doctor;
 mod hold;
 mod jobs;
 mod limits;
+mod lines;
 mod list;
 mod log;
 mod logs;

@@ -17,6 +17,7 @@ use tokio::{runtime::Handle, sync::watch, task::JoinSet};
 use self::controls::Control;
 use super::{
     console::{note, say},
+    lines,
     signals::LeaveSignals,
 };
 use crate::{
@@ -142,8 +143,11 @@ async fn watch_and_obey(world: &Arc<World>) {
         [one] => Some(one.id()),
         _ => None,
     };
-    let mut lines = controls::lines_of_stdin();
+    let mut lines = lines::lines_of_stdin();
     while let Some(line) = lines.recv().await {
+        if line.is_empty() {
+            continue;
+        }
         let answer = match Control::parse(&line, only) {
             Ok(Control::Quit) => return,
             Ok(control) => control.carry_out(world).await,

@@ -3,7 +3,6 @@
 
 use std::{
     collections::{BTreeMap, BTreeSet},
-    hash::{DefaultHasher, Hasher},
     io,
     path::{Path, PathBuf},
     sync::Arc,
@@ -181,15 +180,6 @@ impl Folders {
     /// Loads handlers of a look. The next one knows what came of it.
     pub async fn try_handlers(&mut self, untried: Vec<Untried>) {
         self.trials.run(untried, &self.kit.host).await;
-    }
-
-    /// A stamp of all files, which differs when one of them does.
-    pub fn stamp(&self) -> u64 {
-        let mut hasher = DefaultHasher::new();
-        for root in &self.roots {
-            files::stamp(&root.path, &mut hasher);
-        }
-        hasher.finish()
     }
 
     /// One manifest's entries; the last good ones of those that can't be used now.
@@ -373,11 +363,7 @@ impl Folders {
         let mut taken = self.taken.clone();
         for (file, entries) in made {
             for Made { entry, item } in entries {
-                let (kind, name) = match &item {
-                    Item::Tool(tool) => ("tool", tool.definition().name.to_string()),
-                    Item::Prompt(prompt) => ("prompt", prompt.definition().name.clone()),
-                    Item::Resource(resource) => ("resource", resource.uri().to_owned()),
-                };
+                let (kind, name) = (item.kind(), item.name());
                 let place = origin(&file, &entry);
                 if let Some(other) = taken.get(&(kind, name.clone())) {
                     problems.push(problem(

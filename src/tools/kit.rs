@@ -59,6 +59,24 @@ pub enum Item {
 }
 
 impl Item {
+    /// What a person calls it: a tool's or a prompt's name, a resource's URI.
+    pub fn name(&self) -> String {
+        match self {
+            Self::Tool(tool) => tool.definition().name.to_string(),
+            Self::Prompt(prompt) => prompt.definition().name.clone(),
+            Self::Resource(resource) => resource.uri().to_owned(),
+        }
+    }
+
+    /// What it is, in a word.
+    pub fn kind(&self) -> &'static str {
+        match self {
+            Self::Tool(_) => "tool",
+            Self::Prompt(_) => "prompt",
+            Self::Resource(_) => "resource",
+        }
+    }
+
     /// Adds it to what a source offers.
     pub fn add_to(self, offer: &mut Offer) {
         match self {

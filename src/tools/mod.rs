@@ -11,6 +11,7 @@ mod bounds;
 pub mod builtin;
 pub mod calls;
 pub mod catalogue;
+pub mod changes;
 mod choosing;
 pub mod client;
 pub mod coercion;

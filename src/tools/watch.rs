@@ -2,36 +2,23 @@
 
 use std::{
     collections::BTreeSet,
-    path::{Path, PathBuf},
-    sync::{Arc, Mutex, PoisonError, mpsc},
-    time::{Duration, Instant},
+    sync::{Arc, Mutex, PoisonError},
+    time::Duration,
 };
 
-use notify::{EventKind, RecommendedWatcher, RecursiveMode, Watcher};
 use tokio::sync::watch;
 
 use super::{
     Client, Offer, Source, builtin,
+    changes::Changes,
     folder::{Folders, Look, Root},
     kit::Kit,
     namespace::Keeper,
     trials::Untried,
 };
 
-/// A burst of changes has ended once nothing happened for this long.
-const QUIET: Duration = Duration::from_millis(50);
-
-/// A burst that does not end is looked at after this long.
-const LONGEST_BURST: Duration = Duration::from_millis(300);
-
 /// How long after a look that met a half-written file the next one comes.
 const AGAIN: Duration = Duration::from_millis(45);
-
-/// How often files are looked at where the system tells of changes: network drives and the like tell of none.
-const POLL: Duration = Duration::from_secs(5);
-
-/// How often, where it does not.
-const POLL_WITHOUT_EVENTS: Duration = Duration::from_millis(700);
 
 /// How long a list waits for what is built in: without it there is next to nothing. It takes a millisecond; this only
 /// counts on a machine that hardly moves.
@@ -106,32 +93,16 @@ impl Source for InFolders {
 
 struct Follower {
     folders: Folders,
-    events: mpsc::Receiver<()>,
-    watcher: Option<RecommendedWatcher>,
-    watched: BTreeSet<PathBuf>,
+    changes: Changes,
     /// The problems that were logged, so that each is logged once.
     told: BTreeSet<String>,
 }
 
 impl Follower {
     fn new(folders: Folders) -> Self {
-        let (sender, events) = mpsc::sync_channel(1);
-        let watcher = notify::recommended_watcher(move |event: notify::Result<notify::Event>| {
-            // Reading is an event too, and the looks themselves read.
-            if event.is_ok_and(|event| matches!(event.kind, EventKind::Access(_))) {
-                return;
-            }
-            // One that waits stands for all that come after it.
-            let _ = sender.try_send(());
-        });
-        if let Err(error) = &watcher {
-            tracing::warn!(%error, "changes of tools are looked for now and then: the system does not tell of them");
-        }
         Self {
+            changes: Changes::new(folders.roots().to_vec()),
             folders,
-            events,
-            watcher: watcher.ok(),
-            watched: BTreeSet::new(),
             told: BTreeSet::new(),
         }
     }
@@ -139,8 +110,7 @@ impl Follower {
     fn run(mut self, sender: &watch::Sender<Arc<Offer>>) {
         loop {
             // Before the look, so that what changes meanwhile is told of.
-            let watches = self.watch();
-            let stamp = self.folders.stamp();
+            let since = self.changes.from_now_on();
             let mut look = self.folders.look();
             let is_unsettled = look.is_unsettled;
             let untried = std::mem::take(&mut look.untried);
@@ -156,7 +126,7 @@ impl Follower {
             if !untried.is_empty() && self.try_handlers(untried) {
                 continue;
             }
-            if !self.wait(stamp, watches, sender) {
+            if !self.changes.wait(since, || !sender.is_closed()) {
                 return;
             }
         }
@@ -180,61 +150,6 @@ impl Follower {
         }
     }
 
-    /// Waits for a change; tells whether anybody still wants to know.
-    fn wait(&self, stamp: u64, watches: bool, sender: &watch::Sender<Arc<Offer>>) -> bool {
-        let poll = if watches { POLL } else { POLL_WITHOUT_EVENTS };
-        loop {
-            match self.events.recv_timeout(poll) {
-                Ok(()) => {
-                    let start = Instant::now();
-                    while start.elapsed() < LONGEST_BURST && self.events.recv_timeout(QUIET).is_ok()
-                    {
-                    }
-                    return true;
-                }
-                Err(mpsc::RecvTimeoutError::Timeout) => {}
-                // There is no watcher.
-                Err(mpsc::RecvTimeoutError::Disconnected) => std::thread::sleep(poll),
-            }
-            if sender.is_closed() {
-                return false;
-            }
-            if self.folders.stamp() != stamp {
-                return true;
-            }
-        }
-    }
-
-    /// Watches what there is now: each folder, or the nearest one above it that exists. Tells whether all is watched.
-    fn watch(&mut self) -> bool {
-        let Some(watcher) = &mut self.watcher else {
-            return false;
-        };
-        // A folder that was replaced by another of its name is not watched any more.
-        for path in std::mem::take(&mut self.watched) {
-            let _ = watcher.unwatch(&path);
-        }
-        let mut all = true;
-        for Root { path, .. } in self.folders.roots() {
-            let Some((path, mode)) = nearest(path) else {
-                continue;
-            };
-            if self.watched.contains(&path) {
-                continue;
-            }
-            match watcher.watch(&path, mode) {
-                Ok(()) => {
-                    self.watched.insert(path);
-                }
-                Err(error) => {
-                    tracing::debug!(folder = %path.display(), %error, "a folder can't be watched");
-                    all = false;
-                }
-            }
-        }
-        all
-    }
-
     /// Logs what is wrong, once.
     fn tell(&mut self, look: &Look) {
         let problems: BTreeSet<_> = look.problems.iter().map(ToString::to_string).collect();
@@ -246,15 +161,4 @@ impl Follower {
         }
         self.told = problems;
     }
-}
-
-/// A folder, or the nearest one above it that exists.
-fn nearest(path: &Path) -> Option<(PathBuf, RecursiveMode)> {
-    if path.is_dir() {
-        return Some((path.to_path_buf(), RecursiveMode::Recursive));
-    }
-    path.ancestors()
-        .skip(1)
-        .find(|above| above.is_dir())
-        .map(|above| (above.to_path_buf(), RecursiveMode::NonRecursive))
 }

@@ -1,12 +1,6 @@
 //! What a person can do to simulated computers while they run: one line, one thing done, one line in answer.
 
-use std::{
-    io::{self, BufRead},
-    thread,
-};
-
 use thiserror::Error;
-use tokio::sync::mpsc;
 
 use crate::simulator::{Computer, State, World};
 
@@ -177,36 +171,6 @@ fn is_on(computer: &Computer) -> bool {
 fn split_word(text: &str) -> (&str, &str) {
     let (word, rest) = text.split_once(char::is_whitespace).unwrap_or((text, ""));
     (word, rest.trim_start())
-}
-
-/// The lines of standard input as they come; none where a read would stop the process, as it does to a job that a
-/// shell runs in the background.
-pub(super) fn lines_of_stdin() -> mpsc::Receiver<String> {
-    let (sender, lines) = mpsc::channel(16);
-    if stdin_is_ours() {
-        // A thread of its own: one that tokio lends would keep the runtime from ending until the next line.
-        thread::spawn(move || {
-            for line in io::stdin().lock().split(b'\n').map_while(Result::ok) {
-                let line = String::from_utf8_lossy(&line).trim().to_owned();
-                if !line.is_empty() && sender.blocking_send(line).is_err() {
-                    return;
-                }
-            }
-        });
-    }
-    lines
-}
-
-#[cfg(unix)]
-fn stdin_is_ours() -> bool {
-    // An error means that it is no terminal.
-    rustix::termios::tcgetpgrp(io::stdin())
-        .map_or(true, |foreground| foreground == rustix::process::getpgrp())
-}
-
-#[cfg(not(unix))]
-fn stdin_is_ours() -> bool {
-    true
 }
 
 #[cfg(test)]

@@ -4,11 +4,11 @@ use std::path::PathBuf;
 
 use clap::Args;
 
-use super::house::{count, in_runtime, load};
+use super::house::{found, in_runtime, load};
 use crate::{
     commands::console::say,
     settings::{FlagsOf, Folders, ToolsConfig},
-    tools::{self, Offer, builtin, folder, kit::Kit},
+    tools::{self, builtin, folder, kit::Kit},
 };
 
 /// Check a folder of tools, or all that are set, and say what is wrong in which file and line
@@ -40,22 +40,7 @@ impl Check {
             for problem in &look.problems {
                 say(&problem.to_string());
             }
-            let Offer {
-                tools,
-                prompts,
-                resources,
-                ..
-            } = &look.offer;
-            say(&format!(
-                "{} and {} and {} can be used; {}.",
-                count(tools.len(), "tool"),
-                count(prompts.len(), "prompt"),
-                count(resources.len(), "resource"),
-                match look.problems.len() {
-                    0 => "nothing is wrong".to_owned(),
-                    problems => count(problems, "problem"),
-                }
-            ));
+            say(&found(&look));
             Ok(look.problems.is_empty())
         })
     }

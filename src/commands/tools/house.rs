@@ -118,3 +118,23 @@ pub fn count(number: usize, word: &str) -> String {
         number => format!("{number} {word}s"),
     }
 }
+
+/// What was found in folders of tools, in one sentence.
+pub fn found(look: &Look) -> String {
+    let Offer {
+        tools,
+        prompts,
+        resources,
+        ..
+    } = &look.offer;
+    format!(
+        "{} and {} and {} can be used; {}.",
+        count(tools.len(), "tool"),
+        count(prompts.len(), "prompt"),
+        count(resources.len(), "resource"),
+        match look.problems.len() {
+            0 => "nothing is wrong".to_owned(),
+            problems => count(problems, "problem"),
+        }
+    )
+}

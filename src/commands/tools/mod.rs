@@ -1,6 +1,7 @@
 //! `mcp-bridge tools`: for whoever writes tools of their own.
 
 mod check;
+mod dev;
 mod house;
 mod list;
 mod new;
@@ -30,6 +31,7 @@ enum Action {
     List(list::List),
     Check(check::Check),
     Test(test::Test),
+    Dev(dev::Dev),
     New(new::New),
     Run(run::Run),
     Prompt(prompt::Prompt),
@@ -42,6 +44,7 @@ impl Tools {
             Action::List(list) => list.run(folders),
             Action::Check(check) => check.run(folders),
             Action::Test(test) => test.run(folders),
+            Action::Dev(dev) => dev.run(folders),
             Action::New(new) => new.run(folders),
             Action::Run(run) => run.run(folders),
             Action::Prompt(prompt) => prompt.run(folders),

@@ -15,7 +15,7 @@ const OF_COMPUTER: &[&str] = &[
 ];
 
 /// The kinds of computers.
-const KINDS: &[&str] = &["computer", "turtle", "pocket", "command"];
+pub const KINDS: &[&str] = &["computer", "turtle", "pocket", "command"];
 
 /// More of them are refused: each is a thread with a Lua of its own.
 const MOST: usize = 32;
@@ -40,6 +40,21 @@ pub struct Simulated {
     pub fuel: Option<Fuel>,
     /// What is on its disk: paths and contents.
     pub files: Vec<(String, String)>,
+}
+
+impl Simulated {
+    /// One of this kind, of which nothing else is said; none if there is no such kind.
+    pub fn of_kind(kind: &str, id: u64) -> Option<Self> {
+        KINDS.contains(&kind).then(|| Self {
+            id,
+            kind: kind.to_owned(),
+            label: None,
+            is_advanced: true,
+            version: None,
+            fuel: None,
+            files: Vec::new(),
+        })
+    }
 }
 
 /// What a turtle has in its tank.
@@ -82,24 +97,14 @@ pub fn read(nodes: &[Node]) -> Result<Vec<Simulated>, Wrong> {
 
 /// One of them, its kind alone or a map, and its number if it has one.
 fn one(node: &Node) -> Result<(Simulated, Option<u64>), Wrong> {
-    let mut computer = Simulated {
-        id: 0,
-        kind: "computer".to_owned(),
-        label: None,
-        is_advanced: true,
-        version: None,
-        fuel: None,
-        files: Vec::new(),
-    };
     if let NodeKind::Scalar(_) = &node.kind {
-        computer.kind = kind(text_of(node, "kind")?, node.line)?;
-        return Ok((computer, None));
+        return Ok((of_kind(&text_of(node, "kind")?, node.line)?, None));
     }
     let fields = Fields::of(node, "a computer")?;
     meant::only(&fields, OF_COMPUTER, "a computer")?;
-    if let Some(given) = fields.text("kind")? {
-        computer.kind = kind(given, fields.line_of("kind"))?;
-    }
+    let kind = fields.text("kind")?;
+    let kind = kind.as_deref().unwrap_or("computer");
+    let mut computer = of_kind(kind, fields.line_of("kind"))?;
     let id = fields.number("id", 0, u64::from(u32::MAX))?;
     computer.label = fields.text("label")?;
     computer.is_advanced = fields.flag("advanced")?.unwrap_or(true);
@@ -120,18 +125,15 @@ fn one(node: &Node) -> Result<(Simulated, Option<u64>), Wrong> {
     Ok((computer, id))
 }
 
-fn kind(given: String, line: usize) -> Result<String, Wrong> {
-    match KINDS.contains(&given.as_str()) {
-        true => Ok(given),
-        false => Err(Wrong {
-            line,
-            reason: format!(
-                "there is no kind of computer `{}`; there are {}",
-                crate::base::text::one_line(&given),
-                KINDS.join(", ")
-            ),
-        }),
-    }
+fn of_kind(kind: &str, line: usize) -> Result<Simulated, Wrong> {
+    Simulated::of_kind(kind, 0).ok_or_else(|| Wrong {
+        line,
+        reason: format!(
+            "there is no kind of computer `{}`; there are {}",
+            crate::base::text::one_line(kind),
+            KINDS.join(", ")
+        ),
+    })
 }
 
 fn version(fields: &Fields<'_>) -> Result<Option<String>, Wrong> {

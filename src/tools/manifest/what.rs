@@ -34,6 +34,17 @@ impl What {
         }
     }
 
+    /// Whether its handler deals with computers, as far as that is to be seen.
+    pub fn needs_computers(&self) -> bool {
+        let on_host = self.handler_on_host();
+        let names_them = on_host
+            .and_then(|handler| handler.source.as_deref())
+            .is_some_and(|source| source.contains("computers"));
+        names_them
+            || matches!(self, Self::Tool(tool) if matches!(tool.runs_on, RunsOn::Computer(_)))
+            || (self.examples().iter()).any(|example| !example.computers.is_empty())
+    }
+
     /// How long it may take.
     pub fn time(&self) -> Duration {
         match self {

@@ -1,9 +1,10 @@
 //! Runs examples of tools, prompts and resources, each in a world of its own, and holds what comes against what must.
 
+pub mod call;
 pub mod judge;
 pub mod junit;
 pub mod report;
 mod run;
 pub mod suite;
-mod test;
-mod world;
+pub mod test;
+pub mod world;

@@ -13,7 +13,8 @@ use crate::{
     tools::{
         Catalogue, builtin,
         folder::{Folders, Look, Root},
-        kit::Kit,
+        kit::{Item, Kit},
+        manifest::What,
         policy::Policy,
         source::fixed,
     },
@@ -36,6 +37,8 @@ pub struct Suite {
     pub catalogue: Arc<Catalogue>,
     /// The examples, in the order of their manifests.
     pub tests: Vec<Test>,
+    /// What the manifests have, with examples or without, in their order.
+    pub things: Vec<(What, Item)>,
     /// What was found.
     pub look: Look,
     /// How computers would link.
@@ -74,7 +77,12 @@ impl Suites {
                 Test::new(file, example.clone(), item.clone(), entry.what.time())
             })
         });
+        let things = self
+            .folders
+            .made()
+            .map(|(_, entry, item)| (entry.what.clone(), item.clone()));
         Suite {
+            things: things.collect(),
             tests: tests.collect(),
             catalogue: Catalogue::start(sources, Policy::default()),
             look,

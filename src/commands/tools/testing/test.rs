@@ -45,14 +45,9 @@ impl Outcome {
 impl Test {
     /// An example of something that a manifest was made into.
     pub fn new(file: &Path, example: Example, item: Item, time: Duration) -> Self {
-        let of = match &item {
-            Item::Tool(tool) => tool.definition().name.to_string(),
-            Item::Prompt(prompt) => prompt.definition().name.clone(),
-            Item::Resource(resource) => resource.uri().to_owned(),
-        };
         Self {
             file: file.to_path_buf(),
-            of,
+            of: item.name(),
             example,
             item,
             time,
