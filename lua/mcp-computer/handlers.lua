@@ -6,8 +6,8 @@ local remove = table.remove
 local handlers = {}
 handlers.__index = handlers
 
---- Bytes of source that are kept in all.
-handlers.LIMIT = 256 * 1024
+--- Bytes of source that are kept in all: as many as the longest handler has that a bridge reads.
+handlers.LIMIT = 1024 * 1024
 -- Longer hashes are none.
 local HASH_LIMIT = 64
 

@@ -12,7 +12,7 @@ use super::{
     ends::Loss,
     facts::Facts,
     holder::{ChangeOfHands, Holder},
-    job::{About, Job, Stage},
+    job::{About, Job, Progress, Stage},
     job_table::{JobTable, OPEN_JOBS, OPEN_JOBS_OF_OTHERS, lock},
     key::ComputerKey,
     link::{Link, Turn},
@@ -456,7 +456,10 @@ impl Computer {
             &self.jobs
         };
         lock(table).note_end(job);
-        if job.listed {
+        if job.look(Progress::wants_source) {
+            // Nothing of it ran, and it is asked again at once.
+            lock(table).forget_ended(&job.id);
+        } else if job.listed {
             self.room.note_end(job, table);
         }
     }

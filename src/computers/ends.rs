@@ -85,6 +85,15 @@ impl End {
         }
     }
 
+    /// Whether nothing was run since the agent lacks the handler's source.
+    pub fn wants_source(&self) -> bool {
+        let Self::Answered(answer) = self else {
+            return false;
+        };
+        let error = answer.error.as_ref();
+        error.is_some_and(|error| error.kind == ErrorKind::SourceWanted)
+    }
+
     /// The same where there is no room for its result, as of a job that no bridge here asked for.
     pub fn not_kept(self) -> Self {
         match self {

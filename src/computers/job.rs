@@ -461,6 +461,11 @@ impl Progress {
         self.stage == Stage::Ended
     }
 
+    /// Whether it was not run since its agent lacks the handler's source.
+    pub fn wants_source(&self) -> bool {
+        self.end.as_deref().is_some_and(End::wants_source)
+    }
+
     /// Whether its agent has to be told that it goes on by itself.
     pub fn is_detaching(&self) -> bool {
         self.attachment == Attachment::Detaching && !self.has_ended()

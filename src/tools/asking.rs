@@ -1,13 +1,24 @@
 //! One request to a computer on behalf of a call: who waits is told how it goes, and a call that is given up takes its
 //! job with it.
 
-use std::{sync::Arc, time::Duration};
+use std::{pin::pin, sync::Arc, time::Duration};
 
 use super::{Context, listener::Belongs, telling::Telling};
-use crate::computers::{Ask, Computer, Job, TooManyJobs, Waited};
+use crate::computers::{Ask, Computer, Job, Stage, TooManyJobs, Waited};
 
 /// How long, once a call's time is up, the computer has to say that it stopped the code.
 pub const STOP_TIME: Duration = Duration::from_millis(800);
+
+/// Whose code is asked for, and who is told of it.
+#[derive(Clone, Copy)]
+pub struct Behalf<'a> {
+    /// What it prints belongs to that.
+    pub belongs: Belongs,
+    /// What its handler is called, if it runs one: what that tells is handed on.
+    pub handler: Option<&'a str>,
+    /// Called as soon as the computer has taken it, if that comes to be known before its end.
+    pub on_taken: Option<&'a (dyn Fn() + Send + Sync)>,
+}
 
 /// What came of asking.
 pub struct Asked {
@@ -19,9 +30,7 @@ pub struct Asked {
     pub printed: u64,
 }
 
-/// Asks a computer, and waits for the job's end for `time` at most. Dropping the future cancels the job. What the job
-/// prints `belongs` to the answer, if that is the client's. `handler` is what its handler is called, if it runs one: what
-/// that tells is handed on.
+/// Asks a computer, and waits for the job's end for `time` at most. Dropping the future cancels the job.
 ///
 /// # Errors
 /// The computer has too many jobs that have not ended.
@@ -29,8 +38,7 @@ pub async fn ask(
     context: Context<'_>,
     computer: &Arc<Computer>,
     ask: Ask<'_>,
-    belongs: Belongs,
-    handler: Option<&str>,
+    behalf: Behalf<'_>,
     time: Duration,
 ) -> Result<Asked, TooManyJobs> {
     let job = context.fleet.begin(computer, ask)?;
@@ -41,7 +49,8 @@ pub async fn ask(
         job: Some(job.clone()),
     };
     let run = context.fleet.run(computer, &job, ask, time);
-    let mut telling = Telling::new(context, computer, &job, belongs, handler);
+    let run = noting_taken(&job, run, behalf.on_taken);
+    let mut telling = Telling::new(context, computer, &job, behalf.belongs, behalf.handler);
     let waited = telling.during(run).await;
     let printed = telling.printed();
     given_up.job = None;
@@ -50,6 +59,26 @@ pub async fn ask(
         waited,
         printed,
     })
+}
+
+/// Waits for a job's end, and says meanwhile when the computer has taken it.
+async fn noting_taken(
+    job: &Job,
+    run: impl Future<Output = Waited>,
+    on_taken: Option<&(dyn Fn() + Send + Sync)>,
+) -> Waited {
+    let Some(on_taken) = on_taken else {
+        return run.await;
+    };
+    let mut run = pin!(run);
+    let mut progress = job.follow();
+    tokio::select! {
+        biased;
+        waited = &mut run => return waited,
+        _ = progress.wait_for(|progress| progress.stage == Stage::Running) => {}
+    }
+    on_taken();
+    run.await
 }
 
 /// What is told of something that was held up by a pause before it began: it may have been lifted since.

@@ -1,31 +1,25 @@
-//! Lua of ours on a computer in the game: shipped once and called by its hash where the agent keeps handlers, else as
-//! one chunk of plain code.
+//! One request by which Lua of ours runs on a computer in the game, and what comes of it.
 
-use std::{
-    borrow::Cow,
-    collections::{HashMap, HashSet},
-    hash::{DefaultHasher, Hash, Hasher},
-    sync::{Arc, Mutex, MutexGuard, PoisonError},
-    time::Duration,
-};
+use std::{sync::Arc, time::Duration};
 
 use serde_json::{Value, json};
 use thiserror::Error;
+use tokio::time::Instant;
 
 use super::{
     Context,
-    asking::{self, STOP_TIME, held},
+    asking::{self, Behalf, STOP_TIME, held},
     listener::Belongs,
     outcome,
-    plain_chunk::{Piece, chunk_of, with_helpers},
+    plain_chunk::{Piece, chunk_of},
     telling::Telling,
     unanswered::Unanswered,
     wording::name_of,
 };
 use crate::{
     computers::{
-        AgentError, Answer, Ask, Boot, Cancelled, Computer, ComputerKey, End, ErrorKind, Gate, Job,
-        Method, RequestId, TooManyJobs, Waited,
+        AgentError, Answer, Ask, Cancelled, Computer, End, ErrorKind, Gate, Job, Method, RequestId,
+        TooManyJobs, Waited,
     },
     wire::text::{TextMode, decode_value},
 };
@@ -98,201 +92,129 @@ pub enum RunError {
     NoEnd,
 }
 
-/// What an agent tells in its hello if it gives handlers `json`, `log` and `progress`.
-const TELLS: &str = "tells";
-
-/// What agents are known to take and to keep.
-#[derive(Debug, Default)]
-pub struct Couriers {
-    known: Mutex<HashMap<ComputerKey, Known>>,
-}
-
-/// What one start of an agent is known to take and to keep.
-#[derive(Debug, Default)]
-struct Known {
-    boot: Option<Boot>,
-    /// Whether it runs handlers; none: it was not asked yet.
-    handlers: Option<bool>,
-    hashes: HashSet<String>,
-}
-
-impl Couriers {
-    /// Runs Lua on a computer, for `time` at most; then it is stopped.
-    pub async fn run(
-        &self,
-        context: Context<'_>,
-        computer: &Arc<Computer>,
-        piece: Piece<'_>,
-        time: Duration,
-    ) -> Ran {
-        let boot = computer.facts().boot.clone();
-        if let Some(boot) = boot.filter(|boot| self.may_take(computer.key, boot))
-            && let Some(ran) = self.ship(context, computer, &boot, piece, time).await
-        {
-            return ran;
-        }
-        run_plain(context, computer, piece, time).await
-    }
-
-    /// Runs it as a handler; none if the agent knows no handlers.
-    async fn ship(
-        &self,
-        context: Context<'_>,
-        computer: &Arc<Computer>,
-        boot: &Boot,
-        piece: Piece<'_>,
-        time: Duration,
-    ) -> Option<Ran> {
-        let source = if computer.facts().can(TELLS) {
-            Cow::Borrowed(piece.source)
-        } else {
-            with_helpers(piece)
-        };
-        let hash = hash_of(&source);
-        let mut with_source = !piece.is_kept
-            || !self.lock_of(computer.key, boot, |known| known.hashes.contains(&hash));
-        // The source is sent at most once more: the agent may have forgotten it since.
-        for _ in 0..2 {
-            let mut params = json!({ "name": piece.name, "arguments": piece.arguments });
-            if let Some(method) = piece.method {
-                params["method"] = json!(method);
-            }
-            if piece.is_kept {
-                params["hash"] = json!(hash);
-            }
-            if with_source {
-                params["source"] = json!(source);
-            }
-            if piece.exclusive {
-                params["exclusive"] = json!(true);
-            }
-            let request = Ask {
-                method: Method::RunHandler,
-                params: Some(&params),
-                about: piece.about(),
-                gate: None,
-            };
-            let ran = run_request(context, computer, request, piece, time, values_of).await;
-            let kind = ran.refusal.as_ref();
-            if kind == Some(&ErrorKind::Unsupported) {
-                self.lock_of(computer.key, boot, |known| known.handlers = Some(false));
-                return None;
-            }
-            if kind == Some(&ErrorKind::SourceWanted) && !with_source {
-                with_source = true;
-                continue;
-            }
-            self.lock_of(computer.key, boot, |known| {
-                known.handlers = Some(true);
-                if piece.is_kept {
-                    known.hashes.insert(hash.clone());
-                }
-            });
-            return Some(ran.ran);
-        }
-        None
-    }
-
-    /// Whether this start of an agent may run handlers.
-    fn may_take(&self, computer: ComputerKey, boot: &Boot) -> bool {
-        self.lock_of(computer, boot, |known| known.handlers != Some(false))
-    }
-
-    fn lock_of<T>(
-        &self,
-        computer: ComputerKey,
-        boot: &Boot,
-        look: impl FnOnce(&mut Known) -> T,
-    ) -> T {
-        let mut known = self.lock();
-        let known = known.entry(computer).or_default();
-        if known.boot.as_ref() != Some(boot) {
-            *known = Known {
-                boot: Some(boot.clone()),
-                ..Known::default()
-            };
-        }
-        look(known)
-    }
-
-    fn lock(&self) -> MutexGuard<'_, HashMap<ComputerKey, Known>> {
-        // Nothing that holds the lock can panic.
-        self.known.lock().unwrap_or_else(PoisonError::into_inner)
-    }
+/// A piece of Lua on its way to a computer.
+#[derive(Clone, Copy)]
+pub(super) struct Errand<'a> {
+    pub context: Context<'a>,
+    pub computer: &'a Arc<Computer>,
+    pub piece: Piece<'a>,
+    /// How long it may take in all, as its author was told.
+    pub time: Duration,
+    /// When that is over.
+    pub deadline: Instant,
 }
 
 /// What came of a request, and the kind of error if the agent refused it.
-struct Asked {
-    ran: Ran,
-    refusal: Option<ErrorKind>,
+pub(super) struct Asked {
+    pub ran: Ran,
+    pub refusal: Option<ErrorKind>,
 }
 
-/// Asks, and reads the values that were returned from the result.
-async fn run_request(
-    context: Context<'_>,
-    computer: &Arc<Computer>,
-    request: Ask<'_>,
-    piece: Piece<'_>,
-    time: Duration,
-    read: impl Fn(&Value) -> Option<Vec<Value>>,
-) -> Asked {
-    let failed = |problem: RunError| Asked {
-        ran: Ran {
-            output: String::new(),
-            end: Err(problem),
-        },
-        refusal: None,
-    };
-    let gate = || context.others.paused().is_none();
-    let request = Ask {
-        gate: piece.pauses.then_some(Gate(&gate)),
-        ..request
-    };
-    let belongs = Belongs::ToAuthor;
-    let handler = piece.is_kept.then_some(piece.name);
-    let asking::Asked {
-        job,
-        waited,
-        printed,
-    } = match asking::ask(context, computer, request, belongs, handler, time).await {
-        Ok(asked) => asked,
-        Err(problem) => return failed(problem.into()),
-    };
-    let (name, ms) = (name_of(&computer.facts()), time.as_millis());
-    let unanswered = |job, away| {
-        let unanswered = Unanswered::new(computer, job, ms, away);
-        failed(RunError::Unanswered(unanswered))
-    };
-    match waited {
-        Waited::Ended => ended(computer, &job, read),
-        Waited::Running | Waited::NotTaken => match computer.stop(&job, STOP_TIME).await {
-            Cancelled::Ended => {
-                let telling = Telling::new(context, computer, &job, belongs, handler);
-                telling.from(printed).tell_last().await;
-                let mut asked = ended(computer, &job, read);
-                // It may also have come to its own end meanwhile.
-                if job.look(outcome::was_stopped) {
-                    asked.ran.end = Err(RunError::Stopped { computer: name, ms });
-                }
-                asked
-            }
-            Cancelled::Told if job.is_running() => failed(RunError::StopNotConfirmed {
-                computer: name,
-                ms,
-                job: job.id.clone(),
-            }),
-            Cancelled::Told | Cancelled::Unreachable => unanswered(&job, None),
-        },
-        Waited::Away(why) => {
-            computer.stop_later(&job);
-            unanswered(&job, Some(&why))
+impl Errand<'_> {
+    /// Runs it as a handler, with these parameters. `on_taken` is called as soon as the agent has taken it.
+    pub async fn run_handler(&self, params: &Value, on_taken: &(dyn Fn() + Send + Sync)) -> Asked {
+        self.ask(Method::RunHandler, params, Some(on_taken), values_of)
+            .await
+    }
+
+    /// Runs it as plain code, whose only result is a string of JSON.
+    pub async fn run_plain(&self) -> Ran {
+        let mut params = json!({ "code": chunk_of(self.piece) });
+        if self.piece.exclusive {
+            params["exclusive"] = json!(true);
         }
-        Waited::TooLarge { size, limit } => failed(RunError::TooLarge {
-            computer: name,
-            size,
-            limit,
-        }),
-        Waited::Held => failed(RunError::Paused(held(context))),
+        let read = |result: &Value| {
+            let text = result.get("returns")?.get(0)?.get("value")?.as_str()?;
+            let values = serde_json::from_str(text).ok()?;
+            // Of the agent's own making: its strings stand for bytes (wire/PROTOCOL.md, "Byte strings").
+            match decode_value(values, TextMode::Bytes) {
+                Value::Array(values) => Some(values),
+                _ => None,
+            }
+        };
+        self.ask(Method::ExecLua, &params, None, read).await.ran
+    }
+
+    /// Asks, and reads the values that were returned from the result.
+    async fn ask(
+        &self,
+        method: Method,
+        params: &Value,
+        on_taken: Option<&(dyn Fn() + Send + Sync)>,
+        read: impl Fn(&Value) -> Option<Vec<Value>>,
+    ) -> Asked {
+        let Self {
+            context,
+            computer,
+            piece,
+            time,
+            deadline,
+        } = *self;
+        let failed = |problem: RunError| Asked {
+            ran: Ran {
+                output: String::new(),
+                end: Err(problem),
+            },
+            refusal: None,
+        };
+        let gate = || context.others.paused().is_none();
+        let request = Ask {
+            method,
+            params: Some(params),
+            about: piece.about(),
+            gate: piece.pauses.then_some(Gate(&gate)),
+        };
+        let behalf = Behalf {
+            belongs: Belongs::ToAuthor,
+            handler: piece.is_kept.then_some(piece.name),
+            on_taken,
+        };
+        let left = deadline.saturating_duration_since(Instant::now());
+        let asking::Asked {
+            job,
+            waited,
+            printed,
+        } = match asking::ask(context, computer, request, behalf, left).await {
+            Ok(asked) => asked,
+            Err(problem) => return failed(problem.into()),
+        };
+        let (name, ms) = (name_of(&computer.facts()), time.as_millis());
+        let unanswered = |job, away| {
+            let unanswered = Unanswered::new(computer, job, ms, away);
+            failed(RunError::Unanswered(unanswered))
+        };
+        match waited {
+            Waited::Ended => ended(computer, &job, read),
+            Waited::Running | Waited::NotTaken => match computer.stop(&job, STOP_TIME).await {
+                Cancelled::Ended => {
+                    let telling =
+                        Telling::new(context, computer, &job, behalf.belongs, behalf.handler);
+                    telling.from(printed).tell_last().await;
+                    let mut asked = ended(computer, &job, read);
+                    // It may also have come to its own end meanwhile.
+                    if job.look(outcome::was_stopped) {
+                        asked.ran.end = Err(RunError::Stopped { computer: name, ms });
+                    }
+                    asked
+                }
+                Cancelled::Told if job.is_running() => failed(RunError::StopNotConfirmed {
+                    computer: name,
+                    ms,
+                    job: job.id.clone(),
+                }),
+                Cancelled::Told | Cancelled::Unreachable => unanswered(&job, None),
+            },
+            Waited::Away(why) => {
+                computer.stop_later(&job);
+                unanswered(&job, Some(&why))
+            }
+            Waited::TooLarge { size, limit } => failed(RunError::TooLarge {
+                computer: name,
+                size,
+                limit,
+            }),
+            Waited::Held => failed(RunError::Paused(held(context))),
+        }
     }
 }
 
@@ -336,43 +258,4 @@ fn values_of(result: &Value) -> Option<Vec<Value>> {
         (None, Some(Value::Array(returns))) if returns.is_empty() => Some(Vec::new()),
         _ => None,
     }
-}
-
-/// Runs it as plain code, whose only result is a string of JSON.
-async fn run_plain(
-    context: Context<'_>,
-    computer: &Arc<Computer>,
-    piece: Piece<'_>,
-    time: Duration,
-) -> Ran {
-    let code = chunk_of(piece);
-    let mut params = json!({ "code": code });
-    if piece.exclusive {
-        params["exclusive"] = json!(true);
-    }
-    let request = Ask {
-        method: Method::ExecLua,
-        params: Some(&params),
-        about: piece.about(),
-        gate: None,
-    };
-    let read = |result: &Value| {
-        let text = result.get("returns")?.get(0)?.get("value")?.as_str()?;
-        let values = serde_json::from_str(text).ok()?;
-        // Of the agent's own making: its strings stand for bytes (wire/PROTOCOL.md, "Byte strings").
-        match decode_value(values, TextMode::Bytes) {
-            Value::Array(values) => Some(values),
-            _ => None,
-        }
-    };
-    run_request(context, computer, request, piece, time, read)
-        .await
-        .ran
-}
-
-/// A source's name among those that an agent keeps. It tells a user's own files apart, and guards against nobody.
-fn hash_of(source: &str) -> String {
-    let mut hasher = DefaultHasher::new();
-    source.hash(&mut hasher);
-    format!("{:016x}-{}", hasher.finish(), source.len())
 }

@@ -9,7 +9,8 @@ use serde_json::Value;
 use super::{
     Context,
     choosing::choose,
-    computer::{Couriers, RunError},
+    computer::RunError,
+    couriers::Couriers,
     entry::{Handled, Handler},
     host::{Code, HostHandler, Rights},
     legible,

@@ -6,7 +6,7 @@ use thiserror::Error;
 
 use super::{
     Offer, Tool,
-    computer::Couriers,
+    couriers::Couriers,
     entry::{EntryTool, Handler, Natives},
     handlers::{OnComputer, OnHost},
     host::{Code, HostHandler, Workers},

@@ -18,6 +18,7 @@ pub mod coercion;
 pub mod completion;
 mod computer;
 mod content;
+mod couriers;
 mod empties;
 mod entry;
 mod files;

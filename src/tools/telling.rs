@@ -109,8 +109,8 @@ impl<'a> Telling<'a> {
                 () = &mut tell => None,
             };
             if let Some(waited) = ended {
-                // A client that does not read must not hold up its own answer.
-                let _ = timeout(TELL_TIME, tell).await;
+                // A client that does not read must not hold up its own answer. What there is for the log still goes there.
+                let _ = timeout(TELL_TIME * 2, tell).await;
                 break waited;
             }
         };

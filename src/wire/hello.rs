@@ -23,7 +23,7 @@ const MAX_BOOT: usize = 128;
 /// The longest key of a computer, in bytes. Ours has 32.
 const MAX_KEY: usize = 128;
 
-/// How many capabilities of an agent are looked at, and how much of each name, in characters. Ours have ten short ones.
+/// How many capabilities of an agent are looked at, and how much of each name, in characters. Ours have eleven short ones.
 const MAX_CAPABILITIES: usize = 32;
 const MAX_CAPABILITY: usize = 32;
 

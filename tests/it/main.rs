@@ -34,6 +34,7 @@ mod identity;
 mod install;
 mod instructions;
 mod jobs;
+mod large_handlers;
 mod leaving;
 mod link;
 mod lists;

@@ -294,7 +294,7 @@ async fn an_agent_that_gives_handlers_nothing_is_sent_what_they_need() {
     tools.add_on_computer("steps", "progress('x') return 1");
     let mut bridge = tools.bridge(&[]).await;
     let port = bridge.link_port().await;
-    for (capabilities, has_helpers) in [(json!(["handlers"]), true), (json!(["tells"]), false)] {
+    for (capabilities, has_helpers) in [(json!([]), true), (json!(["tells"]), false)] {
         let mut agent = computer::Computer::connect(port).await;
         let hello = json!({"type": "hello", "computerId": 5, "protocol": 2, "boot": capabilities.to_string(),
             "capabilities": capabilities});

@@ -7,7 +7,7 @@ use tokio::time::Instant;
 use super::record::Record;
 use crate::tools::{
     Context,
-    computer::Couriers,
+    couriers::Couriers,
     listener::{Belongs, Printed},
     namespace::Visit,
 };

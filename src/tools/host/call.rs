@@ -14,7 +14,7 @@ use super::{
 };
 use crate::tools::{
     Context, Step,
-    computer::Couriers,
+    couriers::Couriers,
     legible,
     namespace::{Home, Keeper, Visit},
     teller::Teller,

@@ -18,7 +18,7 @@ use crate::{
     },
     tools::{
         Context,
-        asking::{self, STOP_TIME, held},
+        asking::{self, Behalf, STOP_TIME, held},
         bounds::{self, MaxChars},
         choosing::{ChoiceError, choose},
         job_text::{JobFailed, Shown, so_far, whole},
@@ -163,11 +163,16 @@ impl Arguments {
             gate: Some(Gate(&gate)),
         };
         let time = Duration::from_millis(self.timeout_ms);
+        let behalf = Behalf {
+            belongs: Belongs::ToAnswer,
+            handler: None,
+            on_taken: None,
+        };
         let asking::Asked {
             job,
             waited,
             printed,
-        } = asking::ask(context, computer, ask, Belongs::ToAnswer, None, time).await?;
+        } = asking::ask(context, computer, ask, behalf, time).await?;
         // What a person at a terminal has seen already is left out.
         let from = match context.shows_output() {
             true => printed,
