@@ -22,7 +22,8 @@ read_globals = {
 -- Handlers on the host have the bridge's modules as globals.
 for _, folder in ipairs({ "examples/tools", "tests/conformance/tools", "lua/new-tool" }) do
   files[folder] = { read_globals = {
-    "computers", "http", "json", "log", "progress", "secrets", "store", "tools",
+    "computers", "http", "json", "log", "progress", "resources", "secrets", "store",
+    "tools",
   } }
 end
 

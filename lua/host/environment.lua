@@ -11,7 +11,8 @@ local KEPT = {
 }
 
 local all = _G
-local concat, error, load, select, tostring, type = table.concat, error, load, select, tostring, type
+local concat, error, load, next, select = table.concat, error, load, next, select
+local tostring, type = tostring, type
 local env = {}
 for i = 1, #KEPT do env[KEPT[i]] = all[KEPT[i]] end
 env._G = env
@@ -130,8 +131,9 @@ local loaded, loading = {}, {}
 
 --- Gives a handler of a manifest what its namespace has, beside what a script has.
 local function at_home()
-  env.store, env.secrets, env.http = native.store, native.secrets, native.http
-  modules.store, modules.secrets, modules.http = env.store, env.secrets, env.http
+  for name, module in next, native.namespace do
+    env[name], modules[name] = module, module
+  end
 
   function env.require(name)
     check(name, "#1 to 'require'", "string")

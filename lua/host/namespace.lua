@@ -73,6 +73,15 @@ local secrets = setmetatable({}, {
   __newindex = function() error("secrets can't be set by a handler", 2) end,
 })
 
+local resources = {}
+
+--- Tells clients that follow a resource of the user's own that it is another now.
+-- @tparam string uri Its URI.
+function resources.changed(uri)
+  check(uri, "#1 to 'resources.changed'", "string")
+  ask("resources.changed", { need = "changed", uri = uri })
+end
+
 local http = {}
 
 local function make(name, request)
@@ -167,7 +176,7 @@ function http.request(request)
   return answer
 end
 
-return store, secrets, http, function(name)
+return { store = store, secrets = secrets, http = http, resources = resources }, function(name)
   local done, module = ask_bridge({ of = "own", need = "module", name = name })
   if not done then return nil, module end
   return module

@@ -126,7 +126,7 @@ fn block_on(
         if let Some(servers) = upstream.clone() {
             others.push(Box::new(servers));
         }
-        let catalogue = tools::start(config, folders, others);
+        let catalogue = tools::start(config, folders, &fleet, others);
         let calls = Arc::new(calls(config, folders, mcp));
         let server = Server::new(fleet.clone(), catalogue).noting(calls.clone());
         let has_one_client = mcp.is_none();

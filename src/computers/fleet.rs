@@ -130,6 +130,11 @@ impl Fleet {
         self.wanted.notify_one();
     }
 
+    /// A number that is another whenever a computer has linked, left or got another label.
+    pub fn changes(&self) -> watch::Receiver<u64> {
+        self.registry.changes()
+    }
+
     /// How the computers are reached, for whoever wants to know what changes of that.
     pub fn reach(&self) -> watch::Receiver<Reach> {
         self.reach.clone()

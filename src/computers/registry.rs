@@ -10,7 +10,7 @@ use std::{
     time::SystemTime,
 };
 
-use tokio::time::Instant;
+use tokio::{sync::watch, time::Instant};
 
 use super::{
     agent_clock::{AgentClock, Reading},
@@ -47,6 +47,8 @@ pub struct Registry {
     room: Arc<Room>,
     /// Whoever passes the computers on to others.
     followers: Vec<Arc<dyn Follower>>,
+    /// Counts what happens to computers.
+    changes: watch::Sender<u64>,
 }
 
 /// The computers, and of those that are gone the order in which they are forgotten.
@@ -97,6 +99,15 @@ impl Registry {
             followers,
             ..Self::default()
         }
+    }
+
+    /// A number that is another whenever a computer has linked, left or got another label.
+    pub fn changes(&self) -> watch::Receiver<u64> {
+        self.changes.subscribe()
+    }
+
+    fn note_event(&self) {
+        self.changes.send_modify(|changes| *changes += 1);
     }
 
     /// Makes a link to the agent that said `hello`, whose frames go to `outlet`, and enters its computer.
@@ -175,6 +186,7 @@ impl Registry {
         if older.is_none() {
             self.linked.fetch_add(1, Ordering::Relaxed);
         }
+        self.note_event();
         for follower in &self.followers {
             follower.linked(&computer, &link);
         }
@@ -192,6 +204,7 @@ impl Registry {
         // Locked as for each change that followers are told of, so that they learn of all in their order.
         let _computers = self.lock();
         let facts = computer.relabelled(link, label)?;
+        self.note_event();
         for follower in &self.followers {
             follower.relabelled(computer.key, facts.label.as_deref());
         }
@@ -226,6 +239,7 @@ impl Registry {
             return;
         }
         self.linked.fetch_sub(1, Ordering::Relaxed);
+        self.note_event();
         computers.note_gone(computer);
         let now = SystemTime::now();
         for follower in &self.followers {

@@ -183,11 +183,11 @@ impl Kit {
     }
 
     fn resource(&self, spec: ResourceSpec) -> Result<Arc<dyn Resource>, KitError> {
-        let handler = match &spec.text {
-            Text::Handler(handler) => Some((code_of(handler)?, self.host.clone())),
+        let code = match &spec.text {
+            Text::Handler(handler) => Some(code_of(handler)?),
             Text::Fixed(_) | Text::Bytes(_) => None,
         };
-        Ok(Arc::new(EntryResource::new(spec, handler)))
+        Ok(Arc::new(EntryResource::new(spec, code, self.host.clone())))
     }
 }
 

@@ -61,7 +61,10 @@ pub(crate) mod wording;
 
 use std::{path::PathBuf, sync::Arc};
 
-use crate::settings::{Config, Folders};
+use crate::{
+    computers::Fleet,
+    settings::{Config, Folders},
+};
 pub use catalogue::{Beside, Catalogue, ClientCatalogue};
 pub use client::Client;
 use folder::Root;
@@ -80,9 +83,18 @@ pub use tool::{Context, Found, Others, Refusal, TooDeep, Tool};
 
 /// All tools of this bridge: its own; those of the user's own folder and of the folders that `config` names, which it
 /// follows; and those of `others`. A person pauses it in the folder that all bridges share. To be called in the runtime.
-pub fn start(config: &Config, folders: &Folders, others: Vec<Box<dyn Source>>) -> Arc<Catalogue> {
+pub fn start(
+    config: &Config,
+    folders: &Folders,
+    fleet: &Fleet,
+    others: Vec<Box<dyn Source>>,
+) -> Arc<Catalogue> {
     let roots = roots(folders.own_tools(), &config.tools.chosen.folders);
-    let own = watch::sources(roots, keeper(folders), config.probe_timeout);
+    let own = watch::sources(
+        roots,
+        keeper(folders).following(fleet.changes()),
+        config.probe_timeout,
+    );
     let sources = own.into_iter().chain(others).collect();
     let catalogue = Catalogue::start(
         sources,

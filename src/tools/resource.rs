@@ -101,12 +101,13 @@ pub struct EntryResource {
     spec: ResourceSpec,
     /// The template of its URIs, if it has one.
     template: Option<Template>,
-    handler: Option<(Code, Arc<HostHandler>)>,
+    code: Option<Code>,
+    host: Arc<HostHandler>,
 }
 
 impl EntryResource {
     /// A resource whose handler, if it has one, is this code.
-    pub fn new(spec: ResourceSpec, handler: Option<(Code, Arc<HostHandler>)>) -> Self {
+    pub fn new(spec: ResourceSpec, code: Option<Code>, host: Arc<HostHandler>) -> Self {
         let template = match &spec.definition {
             Shown::One(_) => None,
             // A manifest with another was refused.
@@ -115,7 +116,8 @@ impl EntryResource {
         Self {
             spec,
             template,
-            handler,
+            code,
+            host,
         }
     }
 
@@ -137,7 +139,7 @@ impl EntryResource {
             Shown::One(one) => one.mime_type.as_deref(),
             Shown::Template(template) => template.mime_type.as_deref(),
         };
-        let values = match (&self.spec.text, &self.handler) {
+        let values = match (&self.spec.text, &self.code) {
             (Text::Fixed(text), _) => {
                 let all = self.template.iter().flat_map(Template::names);
                 let mut values: BTreeMap<_, _> =
@@ -146,12 +148,14 @@ impl EntryResource {
                 vec![json!({ "text": filled(text, &values) })]
             }
             (Text::Bytes(bytes), _) => vec![json!({ "blob": bytes })],
-            (Text::Handler(_), Some((code, host))) => {
+            (Text::Handler(_), Some(code)) => {
                 let mut arguments = json!({ "uri": uri });
                 for (name, value) in names {
                     arguments[name] = Value::String(value);
                 }
-                let run = host.run(context, code, Rights::OfItsAuthor, arguments, TIME);
+                let run = self
+                    .host
+                    .run(context, code, Rights::OfItsAuthor, arguments, TIME);
                 run.await.end?
             }
             (Text::Handler(_), None) => return Err(ResourceError::NotRead),
@@ -188,6 +192,16 @@ impl Resource for EntryResource {
             }
         }
         .boxed()
+    }
+
+    fn follow<'a>(
+        &'a self,
+        uri: &'a str,
+        updates: Updates,
+    ) -> BoxFuture<'a, Result<Option<Followed>, ErrorData>> {
+        let live = &self.host.keeper().live;
+        let followed = live.follow(uri, self.spec.watch, updates);
+        ready(Ok(Some(followed))).boxed()
     }
 
     fn spec(&self) -> Option<&ResourceSpec> {

@@ -38,6 +38,7 @@ mod large_handlers;
 mod leaving;
 mod link;
 mod lists;
+mod live_resources;
 mod load;
 mod long_jobs;
 mod memory;

@@ -136,7 +136,7 @@ pub struct Ended {
 pub struct HostHandler {
     pub(super) workers: Arc<Workers>,
     couriers: Arc<Couriers>,
-    pub(super) keeper: Arc<Keeper>,
+    keeper: Arc<Keeper>,
 }
 
 impl HostHandler {
@@ -147,6 +147,11 @@ impl HostHandler {
             couriers,
             keeper,
         }
+    }
+
+    /// What keeps what its handlers' namespaces have.
+    pub fn keeper(&self) -> &Keeper {
+        &self.keeper
     }
 
     /// Runs a handler to its end, for `time` at most.

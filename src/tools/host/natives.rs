@@ -182,11 +182,9 @@ pub fn natives(
     let tools: Table = module(TOOLS, "tools").call((ask.clone(), null.clone()))?;
     native.raw_set("tools", tools)?;
     let encode: Function = native.raw_get("json_encode")?;
-    let (store, secrets, http, find): (Table, Table, Table, Function) =
+    let (namespace, find): (Table, Function) =
         module(NAMESPACE, "namespace").call((ask, null, encode))?;
-    native.raw_set("store", store)?;
-    native.raw_set("secrets", secrets)?;
-    native.raw_set("http", http)?;
+    native.raw_set("namespace", namespace)?;
     native.raw_set("module", find)?;
     Ok(native)
 }

@@ -37,6 +37,7 @@ pub const OF_META: &[&str] = &[
     "mcp.uri",
     "mcp.mimeType",
     "mcp.blob",
+    "mcp.watch",
     "mcp.prompt.name",
     "mcp.prompt.title",
     "mcp.prompt.description",

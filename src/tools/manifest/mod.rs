@@ -28,7 +28,7 @@ pub use example::{Example, Expected, Given, Pattern};
 pub use handler::Handler;
 pub use namespace::{HostSpec, Namespace, NamespaceSpec};
 pub use prompt::{Message, Parent, PromptSpec};
-pub use resource::{ResourceSpec, Shown, Text};
+pub use resource::{ResourceSpec, Shown, Text, Watch};
 pub use simulated::{Fuel, Simulated};
 pub use tool::{RunsOn, ToolSpec};
 pub use what::{TIME, What};

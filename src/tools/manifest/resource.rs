@@ -1,12 +1,16 @@
 //! A resource's entry: a text, bytes, or a handler that makes them.
 
+use std::time::Duration;
+
 use rmcp::model::{Resource as Definition, ResourceTemplate};
+use serde_json::Value;
 
 use super::{
     encoded,
     example::Example,
     fields::Fields,
     handler::{Handler, handler},
+    tree::NodeKind,
     wrong::Wrong,
 };
 use crate::tools::uri_template::Template;
@@ -18,8 +22,19 @@ pub struct ResourceSpec {
     pub definition: Shown,
     /// What is read.
     pub text: Text,
+    /// When it changes by itself.
+    pub watch: Watch,
     /// What it is given, and what comes of that.
     pub examples: Vec<Example>,
+}
+
+/// When a resource changes by itself, so that who follows it is told to read it again.
+#[derive(Debug, Clone, Copy, Default, PartialEq, Eq)]
+pub struct Watch {
+    /// So often.
+    pub every: Option<Duration>,
+    /// When a computer links, leaves or gets another label.
+    pub computers: bool,
 }
 
 /// How a resource is shown: by its URI, or by a template of URIs with `{names}`.
@@ -95,8 +110,43 @@ pub fn read(fields: &Fields<'_>, meta: &Fields<'_>) -> Result<Option<ResourceSpe
     Ok(Some(ResourceSpec {
         definition,
         text,
+        watch: watch(meta)?,
         examples: Vec::new(),
     }))
+}
+
+/// When it changes by itself: a number of seconds, `computers`, or a list of both.
+fn watch(meta: &Fields<'_>) -> Result<Watch, Wrong> {
+    let mut watch = Watch::default();
+    let Some(node) = meta.get("mcp.watch") else {
+        return Ok(watch);
+    };
+    let items = match &node.kind {
+        NodeKind::List(items) => items.as_slice(),
+        _ => std::slice::from_ref(node),
+    };
+    for item in items {
+        match &item.kind {
+            NodeKind::Scalar(Value::String(word)) if word == "computers" => watch.computers = true,
+            NodeKind::Scalar(Value::Number(seconds))
+                if seconds
+                    .as_f64()
+                    .is_some_and(|seconds| (1.0..=86_400.0).contains(&seconds)) =>
+            {
+                watch.every = seconds.as_f64().map(Duration::from_secs_f64);
+            }
+            _ => {
+                return Err(Wrong {
+                    line: item.line,
+                    reason: format!(
+                        "`mcp.watch` must be a number of seconds from 1 to 86400, or `computers`, not {}",
+                        item.what()
+                    ),
+                });
+            }
+        }
+    }
+    Ok(watch)
 }
 
 /// Where its contents come from, which is one place.

@@ -2,8 +2,11 @@
 
 use std::path::PathBuf;
 
+use tokio::sync::watch;
+
 #[cfg(feature = "upstream-http")]
 use super::http::Requests;
+use super::live::Live;
 #[cfg(not(feature = "upstream-http"))]
 use super::no_http::Requests;
 use crate::{base::text::in_shell, settings::TOOLS_FOLDER, tools::manifest::Namespace};
@@ -16,6 +19,8 @@ pub struct Keeper {
     /// The folder of the user's configuration.
     pub(super) config: Option<PathBuf>,
     pub(super) requests: Requests,
+    /// Who follows the user's own resources.
+    pub live: Live,
 }
 
 impl Keeper {
@@ -25,6 +30,14 @@ impl Keeper {
             state: Some(state),
             config,
             ..Self::default()
+        }
+    }
+
+    /// The same, where something happens to computers that `changes` tells of.
+    pub fn following(self, changes: watch::Receiver<u64>) -> Self {
+        Self {
+            live: Live::new(changes),
+            ..self
         }
     }
 

@@ -8,6 +8,7 @@ mod hiding;
 #[cfg(feature = "upstream-http")]
 mod http;
 mod keeper;
+mod live;
 mod modules;
 #[cfg(not(feature = "upstream-http"))]
 mod no_http;
@@ -20,6 +21,7 @@ mod visit;
 
 pub use grant::{Grant, is_allowed};
 pub use keeper::Keeper;
+pub use live::Live;
 pub use modules::{Read as ModuleRead, find as module};
 pub use secrets::{SECRETS_FILE, VARIABLE as SECRET_VARIABLE};
 pub use visit::{Home, Manner, Need, NeedError, Visit};

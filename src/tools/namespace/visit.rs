@@ -74,6 +74,11 @@ pub enum Need {
         /// What they begin with.
         prefix: String,
     },
+    /// That a resource is another now.
+    Changed {
+        /// Its URI.
+        uri: String,
+    },
     /// A secret.
     Secret {
         /// Its name.
@@ -215,6 +220,10 @@ impl<'a> Visit<'a> {
                 Ok(json!(
                     self.store(home, move |store| store.delete(&key)).await?
                 ))
+            }
+            Need::Changed { uri } => {
+                self.keeper.live.changed(&uri);
+                Ok(Value::Null)
             }
             Need::Secret { name } => {
                 if !home.namespace.spec.secrets.contains(&name) {
