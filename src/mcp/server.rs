@@ -399,6 +399,7 @@ impl Server {
             listener,
             notes,
             call: Some(call),
+            stand_in: None,
             depth: 0,
         }
     }

@@ -352,6 +352,7 @@ mod tests {
             listener: &Nobody,
             notes: &Notes::default(),
             call: None,
+            stand_in: None,
             depth: 0,
         };
         for tool in natives() {

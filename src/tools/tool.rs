@@ -12,6 +12,7 @@ use super::{
     client::Client,
     listener::Listener,
     manifest::{Example, PromptSpec},
+    namespace::StandIn,
     notes::Notes,
     pause::Paused,
     result::{ToolFailed, value_of},
@@ -98,6 +99,8 @@ pub struct Context<'a> {
     pub notes: &'a Notes,
     /// The client's call that this is, or is part of; none if no client made one.
     pub call: Option<&'a Call>,
+    /// What stands in for the user's own store, secrets and hosts; none but in a test of a tool.
+    pub stand_in: Option<&'a StandIn>,
     /// How many tools stand between the client and this call: tools can call tools.
     pub depth: u8,
 }

@@ -1433,6 +1433,7 @@ async fn a_built_in_set_with_lua_handlers_needs_its_files_alone() {
         listener: &Nobody,
         notes: &Notes::default(),
         call: None,
+        stand_in: None,
         depth: 0,
     };
     let call = async |number: usize, arguments: Value| {

@@ -55,6 +55,7 @@ impl House {
             listener,
             notes,
             call: None,
+            stand_in: None,
             depth: 0,
         }
     }

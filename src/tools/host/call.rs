@@ -164,7 +164,12 @@ impl HostHandler {
         time: Duration,
     ) -> Ended {
         let record = Record::default();
-        let visit = Visit::new(code.home.as_ref(), &code.source, &self.keeper);
+        let visit = Visit::new(
+            code.home.as_ref(),
+            &code.source,
+            &self.keeper,
+            context.stand_in,
+        );
         let hiding = visit.hiding(context.listener);
         let asker = Asker {
             context: Context {

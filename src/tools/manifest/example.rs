@@ -8,6 +8,7 @@ use serde_json::Value;
 use super::{
     fields::{Fields, text_of},
     meant,
+    provided::Provided,
     simulated::Simulated,
     tree::{Node, NodeKind},
     wrong::Wrong,
@@ -34,6 +35,8 @@ pub struct Example {
     pub given: Given,
     /// The computers that there are meanwhile.
     pub computers: Vec<Simulated>,
+    /// What it provides beside them.
+    pub provided: Provided,
     /// What must come.
     pub expected: Expected,
 }

@@ -8,7 +8,7 @@ use serde_json::Value;
 use super::{
     example::{Example, Given, expected},
     fields::Fields,
-    meant,
+    meant, provided,
     resource::Shown,
     simulated,
     tree::Node,
@@ -18,7 +18,16 @@ use super::{
 use crate::tools::{coercion::coerced, uri_template::Template, validation::Validator};
 
 /// The keys of an example.
-const OF_EXAMPLE: &[&str] = &["name", "arguments", "uri", "computers", "expect"];
+const OF_EXAMPLE: &[&str] = &[
+    "name",
+    "arguments",
+    "uri",
+    "computers",
+    "store",
+    "secrets",
+    "requests",
+    "expect",
+];
 
 /// Reads the examples of an entry that is `of` this; and what is wrong with those that can't be run.
 pub fn read(meta: &Fields<'_>, of: &What) -> (Vec<Example>, Vec<Wrong>) {
@@ -56,6 +65,7 @@ fn one(node: &Node, number: usize, of: &What) -> Result<Example, Wrong> {
         line: node.line,
         given: given(&fields, of)?,
         computers: simulated::read(computers)?,
+        provided: provided::read(&fields)?,
         expected: expected(&fields)?,
     })
 }

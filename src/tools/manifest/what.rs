@@ -34,6 +34,12 @@ impl What {
         }
     }
 
+    /// The namespace of its handler, if that runs on the host and has one.
+    pub fn namespace(&self) -> Option<&str> {
+        let namespace = self.handler_on_host()?.namespace.as_ref()?;
+        namespace.spec.name.as_deref()
+    }
+
     /// Whether its handler deals with computers, as far as that is to be seen.
     pub fn needs_computers(&self) -> bool {
         let on_host = self.handler_on_host();

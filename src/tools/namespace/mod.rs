@@ -16,6 +16,7 @@ mod no_http;
 mod public;
 mod request;
 mod secrets;
+mod stand_in;
 mod store;
 mod visit;
 
@@ -24,4 +25,5 @@ pub use keeper::Keeper;
 pub use live::Live;
 pub use modules::{Read as ModuleRead, find as module};
 pub use secrets::{SECRETS_FILE, VARIABLE as SECRET_VARIABLE};
+pub use stand_in::{StandIn, StandInError};
 pub use visit::{Home, Manner, Need, NeedError, Visit};

@@ -24,6 +24,7 @@ use super::{
     modules::{self, ModuleError},
     request::Request,
     secrets::{self, Handed, SecretError},
+    stand_in::{NotProvided, StandIn},
     store::{Store, StoreError},
 };
 use crate::{
@@ -139,6 +140,9 @@ pub enum NeedError {
     /// The request.
     #[error(transparent)]
     Http(#[from] HttpError),
+    /// In a test.
+    #[error(transparent)]
+    NotProvided(#[from] NotProvided),
     /// The task that works on it ended.
     #[error("it failed inside of mcp-bridge: {0}")]
     Inside(String),
@@ -159,6 +163,8 @@ pub enum Manner {
 pub struct Visit<'a> {
     home: Option<&'a Home>,
     keeper: &'a Arc<Keeper>,
+    /// What stands in for the user's own, in a test.
+    stand_in: Option<&'a StandIn>,
     /// The handler's source.
     source: &'a str,
     /// The hashes of what runs: the handler, and the modules that it has.
@@ -170,10 +176,16 @@ pub struct Visit<'a> {
 
 impl<'a> Visit<'a> {
     /// A call of a handler of this home; none: it is a script.
-    pub fn new(home: Option<&'a Home>, source: &'a str, keeper: &'a Arc<Keeper>) -> Self {
+    pub fn new(
+        home: Option<&'a Home>,
+        source: &'a str,
+        keeper: &'a Arc<Keeper>,
+        stand_in: Option<&'a StandIn>,
+    ) -> Self {
         Self {
             home,
             keeper,
+            stand_in,
             source,
             running: Mutex::default(),
             requests: AtomicU32::new(0),
@@ -229,8 +241,13 @@ impl<'a> Visit<'a> {
                 if !home.namespace.spec.secrets.contains(&name) {
                     return Err(NeedError::NoSuchSecret(name.chars().take(64).collect()));
                 }
-                self.granted(home, &format!("the secret {name}"))?;
-                let value = secrets::value(&name, self.keeper.config.as_deref())?;
+                let value = match self.stand_in {
+                    Some(stand_in) => stand_in.secret(&name)?,
+                    None => {
+                        self.granted(home, &format!("the secret {name}"))?;
+                        secrets::value(&name, self.keeper.config.as_deref())?
+                    }
+                };
                 self.handed.note(&name, &value);
                 Ok(Value::String(value))
             }
@@ -246,11 +263,16 @@ impl<'a> Visit<'a> {
                 {
                     manner.allows_change()?;
                 }
-                self.granted(home, "what it asks for over HTTP")?;
+                if self.stand_in.is_none() {
+                    self.granted(home, "what it asks for over HTTP")?;
+                }
                 if self.requests.fetch_add(1, Ordering::Relaxed) >= MOST_REQUESTS {
                     return Err(NeedError::TooMany);
                 }
-                Ok(self.keeper.requests.make(request, hosts, until).await?)
+                match self.stand_in {
+                    Some(stand_in) => Ok(stand_in.answer(&request)?),
+                    None => Ok(self.keeper.requests.make(request, hosts, until).await?),
+                }
             }
         }
     }
@@ -273,7 +295,10 @@ impl<'a> Visit<'a> {
             let manifest = namespace.manifest.display().to_string();
             return Err(NeedError::NoNamespace(manifest));
         }
-        let state = self.keeper.state.clone().ok_or(NeedError::NoState)?;
+        let state = match self.stand_in {
+            Some(stand_in) => stand_in.state().to_owned(),
+            None => self.keeper.state.clone().ok_or(NeedError::NoState)?,
+        };
         Ok(aside(move || work(Store::of(namespace.name(), &state))).await??)
     }
 

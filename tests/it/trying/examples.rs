@@ -10,10 +10,15 @@ use crate::common::tools::{Tools, of_repository};
 /// `mcp-bridge tools test` of this folder, with further arguments.
 async fn tested(folder: &Path, arguments: &[&str]) -> (String, String, bool) {
     let own = tempfile::tempdir().unwrap();
+    tested_as(own.path(), folder, arguments).await
+}
+
+/// The same of a user whose folders are in this one.
+async fn tested_as(own: &Path, folder: &Path, arguments: &[&str]) -> (String, String, bool) {
     let mut command = Command::new(env!("CARGO_BIN_EXE_mcp-bridge"));
     command
-        .env("MCP_BRIDGE_CONFIG_DIR", own.path().join("config"))
-        .env("MCP_BRIDGE_STATE_DIR", own.path().join("state"))
+        .env("MCP_BRIDGE_CONFIG_DIR", own.join("config"))
+        .env("MCP_BRIDGE_STATE_DIR", own.join("state"))
         // No computer of a test comes to it, nor needs its token.
         .env("CC_LINK_PORT", "1")
         .env("CC_LINK_TOKEN", "a-token-that-no-computer-of-a-test-has")
@@ -234,7 +239,7 @@ const MISTAKEN: [(&str, &str); 12] = [
     ),
     (
         "{told: x}",
-        "an example has no `told`; it has name, arguments, uri, computers, expect",
+        "an example has no `told`; it has name, arguments, uri, computers, store, secrets, requests, expect",
     ),
     ("{expect: {contain: x}}", "did you mean `contains`?"),
     (
@@ -307,6 +312,82 @@ async fn no_examples_are_no_success() {
     let (_, stderr, well) = tested(&tools.path().join("nowhere"), &[]).await;
     assert!(
         !well && stderr.contains("this folder of tools can't be read"),
+        "{stderr}"
+    );
+}
+
+/// A tool that keeps, asks and has secrets, and one that calls it.
+const WEATHER: &str = "\
+namespace: weather
+meta:
+  mcp.http: [api.example.com]
+  mcp.secrets: [KEY, OTHER]
+entries:
+  - name: sky
+    kind: function.lua
+    source: file://sky.lua
+    meta:
+      mcp.tool: true
+      mcp.name: sky
+      mcp.examples:
+        - &clear
+          name: the first time
+          secrets: {KEY: hush}
+          requests:
+            - {url: 'https://api.example.com/?key=hush', headers: {X-Kind: json}, body: {sky: clear}}
+          expect: 'json clear 1'
+        - {<<: *clear, name: nothing is kept from before}
+        - {<<: *clear, name: what was kept, store: {times: 7}, expect: 'json clear 8'}
+        - <<: *clear
+          name: a host that fails
+          requests: [{url: 'https://api.example.com/?key=hush', status: 503}]
+          expect: {isError: true, contains: '503'}
+        - {name: no secret, expect: {isError: true, contains: 'the example provides no secret KEY'}}
+        - <<: *clear
+          name: no answer
+          requests: [{method: POST, url: 'https://api.example.com/?key=hush'}]
+          expect: {isError: true, contains: 'the example answers no GET https://api.example.com/?key='}
+  - name: asks
+    kind: function.lua
+    source: file://asks.lua
+    meta:
+      mcp.tool: true
+      mcp.name: asks
+      mcp.examples:
+        - {<<: *clear, name: by another, expect: 'told: json clear 1'}
+";
+
+const SKY: &str = "\
+return { call = function()
+  local answer = http.get('https://api.example.com/?key=' .. secrets.KEY)
+  if answer.status ~= 200 then error('the host says ' .. answer.status, 0) end
+  local times = (store.get('times') or 0) + 1
+  store.set('times', times)
+  return answer.headers['x-kind'] .. ' ' .. json.decode(answer.body).sky .. ' ' .. times
+end }";
+
+#[tokio::test]
+async fn an_example_provides_what_is_kept_secrets_and_answers_and_nobodys_own_is_used() {
+    let tools = Tools::new();
+    tools.write("_index.yaml", WEATHER);
+    tools.write("sky.lua", SKY);
+    tools.write(
+        "asks.lua",
+        "return { call = function() return 'told: ' .. tools.call('sky', {}) end }",
+    );
+    let own = tempfile::tempdir().unwrap();
+    let (stdout, stderr, well) = tested_as(own.path(), tools.path(), &[]).await;
+    assert!(well && stderr.is_empty(), "{stdout}\n{stderr}");
+    assert!(stdout.contains("7 passed, in"), "{stdout}");
+    assert!(!own.path().join("state/stores").exists());
+
+    let wrong = WEATHER.replace("status: 503", "state: 503");
+    tools.write("_index.yaml", &wrong);
+    let (_, stderr, well) = tested_as(own.path(), tools.path(), &[]).await;
+    assert!(
+        !well
+            && stderr
+                .contains("a request has no `state`; it has method, url, status, headers, body"),
         "{stderr}"
     );
 }

@@ -175,9 +175,10 @@ impl Desk {
     async fn call(&self, form: Form) {
         let Some(suite) = &self.suite else { return };
         let (item, longest) = (form.item.clone(), form.what.time() + LAST_WORDS);
+        let (what, provided) = (form.what.clone(), form.provided());
         let (given, computers) = form.filled();
         let start = Instant::now();
-        let world = match World::of(&computers, &suite.link).await {
+        let world = match World::of(&computers, &provided, what.namespace(), &suite.link).await {
             Ok(world) => world,
             Err(problem) => return show_painted(&format!("✗ {problem:#}\n")),
         };

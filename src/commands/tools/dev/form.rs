@@ -7,7 +7,7 @@ use crate::{
     base::text::one_line,
     tools::{
         kit::Item,
-        manifest::{Given, Shown, Simulated, What},
+        manifest::{Given, Provided, Shown, Simulated, What},
     },
 };
 
@@ -121,6 +121,13 @@ impl Form {
             self.answers.push(field.read(line)?);
         }
         Ok(())
+    }
+
+    /// What the first example provides beside computers that provides something.
+    pub fn provided(&self) -> Provided {
+        let all = self.what.examples().iter().map(|example| &example.provided);
+        let mut provided = all.filter(|provided| **provided != Provided::default());
+        provided.next().cloned().unwrap_or_default()
     }
 
     /// What is given to the call, and the computers that there are to be.

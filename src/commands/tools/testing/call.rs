@@ -25,6 +25,7 @@ pub async fn call(
         listener,
         notes: &notes,
         call: None,
+        stand_in: Some(&world.stand_in),
         depth: 0,
     };
     match (item, given) {

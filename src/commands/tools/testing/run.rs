@@ -27,11 +27,17 @@ const LAST_WORDS: Duration = Duration::from_secs(5);
 /// How much of what is printed is kept, in bytes.
 const KEPT: usize = 64 * 1024;
 
+async fn world(test: &Test, link: &LinkConfig) -> anyhow::Result<World> {
+    let example = &test.example;
+    let namespace = test.namespace.as_deref();
+    World::of(&example.computers, &example.provided, namespace, link).await
+}
+
 /// Runs an example in a world of its own.
 pub async fn run(test: &Test, catalogue: &Catalogue, link: &LinkConfig) -> Outcome {
     let start = Instant::now();
     let heard = Heard::default();
-    let (came, misses) = match World::of(&test.example.computers, link).await {
+    let (came, misses) = match world(test, link).await {
         Ok(world) => {
             let longest = test.time + LAST_WORDS;
             let came = timeout(

@@ -73,9 +73,7 @@ impl Suites {
         ];
         let tests = self.folders.made().flat_map(|(file, entry, item)| {
             let examples = entry.what.examples().iter();
-            examples.map(move |example| {
-                Test::new(file, example.clone(), item.clone(), entry.what.time())
-            })
+            examples.map(move |example| Test::new(file, example.clone(), item.clone(), &entry.what))
         });
         let things = self
             .folders

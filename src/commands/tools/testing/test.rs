@@ -6,7 +6,10 @@ use std::{
 };
 
 use super::judge::{Came, Miss};
-use crate::tools::{kit::Item, manifest::Example};
+use crate::tools::{
+    kit::Item,
+    manifest::{Example, What},
+};
 
 /// An example that can be run.
 pub struct Test {
@@ -18,6 +21,8 @@ pub struct Test {
     pub example: Example,
     /// What is tried.
     pub item: Item,
+    /// The namespace of its handler, if it has one.
+    pub namespace: Option<String>,
     /// How long it may take, but for its computers to link.
     pub time: Duration,
 }
@@ -44,13 +49,14 @@ impl Outcome {
 
 impl Test {
     /// An example of something that a manifest was made into.
-    pub fn new(file: &Path, example: Example, item: Item, time: Duration) -> Self {
+    pub fn new(file: &Path, example: Example, item: Item, what: &What) -> Self {
         Self {
             file: file.to_path_buf(),
             of: item.name(),
             example,
             item,
-            time,
+            namespace: what.namespace().map(str::to_owned),
+            time: what.time(),
         }
     }
 }

@@ -21,7 +21,10 @@ use crate::{
     link::{agent, port},
     settings::LinkConfig,
     simulator::{Computer, ComputerOptions},
-    tools::manifest::{Fuel, Simulated},
+    tools::{
+        manifest::{Fuel, Provided, Simulated},
+        namespace::StandIn,
+    },
     wire::names::RequestId,
 };
 
@@ -36,6 +39,8 @@ const LINK_TIME: Duration = Duration::from_secs(30);
 pub struct World {
     /// Its computers, as tools see them.
     pub fleet: Fleet,
+    /// What stands in for the user's own.
+    pub stand_in: StandIn,
     simulated: Vec<Computer>,
     /// The link port; it closes with this.
     _port: Option<AbortOnDropHandle<()>>,
@@ -44,11 +49,17 @@ pub struct World {
 }
 
 impl World {
-    /// A world with these computers in it, all of which have linked.
+    /// A world with these computers in it, all of which have linked, for a handler of this namespace.
     ///
     /// # Errors
     /// There is no such computer, or it did not link.
-    pub async fn of(computers: &[Simulated], config: &LinkConfig) -> anyhow::Result<Self> {
+    pub async fn of(
+        computers: &[Simulated],
+        provided: &Provided,
+        namespace: Option<&str>,
+        config: &LinkConfig,
+    ) -> anyhow::Result<Self> {
+        let stand_in = StandIn::new(namespace, provided.clone())?;
         let arrivals = Arc::new(Arrivals::default());
         let registry = Arc::new(Registry::followed_by(vec![arrivals.clone()]));
         let listener = TcpListener::bind((Ipv4Addr::LOCALHOST, 0))
@@ -67,6 +78,7 @@ impl World {
         let (reach, follow) = watch::channel(here);
         let mut world = Self {
             fleet: Fleet::new(registry.clone(), follow.clone(), Arc::new(Notify::new())),
+            stand_in,
             simulated: Vec::new(),
             _port: None,
             _reach: reach,
