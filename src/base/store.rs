@@ -33,7 +33,7 @@ pub fn write(path: &Path, value: &impl Serialize) -> io::Result<()> {
     write_file(path, value, |_| Ok(()))
 }
 
-/// [`write`], once the disk has it: so that the machine may lose its power at any moment.
+/// [`write()`], once the disk has it: so that the machine may lose its power at any moment.
 ///
 /// # Errors
 /// The folder can't be made or written.
