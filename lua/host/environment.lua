@@ -113,15 +113,17 @@ end
 
 env.computers = native.computers
 env.tools = native.tools
+env.regex = native.regex
 
 local modules = {
-  computers = env.computers, json = env.json, log = env.log, progress = env.progress, tools = env.tools,
+  computers = env.computers, json = env.json, log = env.log, progress = env.progress, regex = env.regex,
+  tools = env.tools,
 }
 
 function env.require(name)
   local module = modules[name]
   if module == nil then
-    error("there is no module '" .. tostring(name) .. "'; there are computers, json, log, progress and tools", 2)
+    error("there is no module '" .. tostring(name) .. "'; there are computers, json, log, progress, regex and tools", 2)
   end
   return module
 end

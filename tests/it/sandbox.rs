@@ -54,7 +54,7 @@ async fn nothing_that_reaches_outside_of_lua_is_there() {
     assert_eq!(
         script(&mut bridge, globals).await,
         "=> _G _VERSION assert bit32 computers coroutine error getmetatable ipairs json load loadstring log math next os \
-         pairs pcall print progress rawequal rawget rawlen rawset require select setmetatable sleep string table \
+         pairs pcall print progress rawequal rawget rawlen rawset regex require select setmetatable sleep string table \
          tonumber tools tostring type unpack write xpcall"
     );
     assert_eq!(
@@ -262,7 +262,7 @@ async fn whatever_is_thrown_is_an_error_with_its_traceback() {
         ("computers.exec(1.5, 'y')", "named by its number"),
         (
             "require('socket')",
-            "there are computers, json, log, progress and tools",
+            "there are computers, json, log, progress, regex and tools",
         ),
         ("json.decode('{')", "no valid JSON"),
     ] {
@@ -350,6 +350,65 @@ async fn random_numbers_are_others_in_each_call() {
         seen.insert(script(&mut bridge, code).await);
     }
     assert!(seen.len() > 1, "{seen:?}");
+    bridge.leave().await;
+}
+
+#[tokio::test]
+async fn regular_expressions_find_what_patterns_can_not_and_never_take_for_ever() {
+    let mut bridge = Bridge::initialized().await;
+    for (code, result) in [
+        (
+            "return regex.match('iron_ore x 12', '(iron|gold)_ore x (\\\\d+)')",
+            "=> iron\n=> 12",
+        ),
+        ("return regex.match('abc', 'b|z')", "=> b"),
+        ("return tostring(regex.match('abc', 'z'))", "=> nil"),
+        (
+            "return tostring(select(2, regex.match('ab', '(a)(x)?')))",
+            "=> false",
+        ),
+        (
+            "local all = {} for key, value in regex.gmatch('a=1, b=22', '(\\\\w)=(\\\\d+)') do all[#all + 1] = key .. value \
+             end return table.concat(all, ' ')",
+            "=> a1 b22",
+        ),
+        (
+            "local n = 0 for _ in regex.gmatch('abc', 'x*') do n = n + 1 end return n",
+            "=> 4",
+        ),
+        (
+            "return regex.gsub('2026-11-29', '(\\\\d+)-(\\\\d+)-(\\\\d+)', '$3.$2.$1')",
+            "=> 29.11.2026",
+        ),
+        (
+            "return regex.match('x\\255y', '(?-u:\\\\xff)(y)')",
+            "=> y",
+        ),
+    ] {
+        assert_eq!(script(&mut bridge, code).await, result, "{code}");
+    }
+    for (code, said) in [
+        (
+            "regex.match('a', '(')",
+            "regex.match: no regular expression: unclosed group",
+        ),
+        ("regex.match('a', '((a{100}){100}){100}')", "size limit"),
+        ("regex.match('a', ('a'):rep(20000))", "16384 bytes at most"),
+        (
+            "regex.match('a', 5)",
+            "bad argument #2 to 'regex.match': it must be a string, not a number",
+        ),
+        (
+            "regex.gsub(('a'):rep(100000), 'a', ('b'):rep(100000))",
+            "would have more than",
+        ),
+        ("regex.match('a', '(?=a)')", "look-around"),
+    ] {
+        let told = script_error(&mut bridge, code).await;
+        assert!(told.contains(said), "{code}: {told}");
+    }
+    let slow = "return tostring(regex.match(('a'):rep(100000), '^(a+)+$x'))";
+    assert_eq!(script(&mut bridge, slow).await, "=> nil");
     bridge.leave().await;
 }
 

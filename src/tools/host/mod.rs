@@ -6,6 +6,7 @@
 mod asker;
 mod bounds;
 mod call;
+mod fallible;
 pub mod lua_json;
 mod natives;
 mod options;
@@ -14,6 +15,7 @@ mod pool;
 mod protocol;
 mod questions;
 mod record;
+mod regular;
 mod sandbox;
 mod trial;
 pub mod worker;

@@ -11,13 +11,16 @@ use serde_json::{Value, value::RawValue};
 
 use super::{
     bounds::{ERROR, KEPT_OUTPUT, cut},
+    fallible::outcome,
     lua_json,
     protocol::Answer,
+    regular,
 };
 use crate::{base::byte_text, tools::Level};
 
 const COMPUTERS: &str = include_str!("../../../lua/host/computers.lua");
 const TOOLS: &str = include_str!("../../../lua/host/tools.lua");
+const REGEX: &str = include_str!("../../../lua/host/regex.lua");
 const NAMESPACE: &str = include_str!("../../../lua/host/namespace.lua");
 
 /// How long a question to the bridge may be, in bytes of JSON.
@@ -42,18 +45,6 @@ pub trait Outside {
 
     /// Tells how far the call has come.
     fn progress(&self, message: String, done: Option<f64>, total: Option<f64>);
-}
-
-/// What of ours can fail, as Lua gets it: true and a value, or false and why. An error of mlua's would be no string for
-/// `pcall`, and not know the line that called; the Lua that is built on it throws.
-fn outcome(lua: &Lua, result: Result<LuaValue, String>) -> mlua::Result<(bool, LuaValue)> {
-    Ok(match result {
-        Ok(value) => (true, value),
-        Err(problem) => {
-            let problem = lua.create_string(byte_text::to_bytes(&problem))?;
-            (false, LuaValue::String(problem))
-        }
-    })
 }
 
 /// What the environment is built of beside Lua's own functions.
@@ -181,6 +172,8 @@ pub fn natives(
     native.raw_set("computers", computers)?;
     let tools: Table = module(TOOLS, "tools").call((ask.clone(), null.clone()))?;
     native.raw_set("tools", tools)?;
+    let regex: Table = module(REGEX, "regex").call(regular::natives(lua)?)?;
+    native.raw_set("regex", regex)?;
     let encode: Function = native.raw_get("json_encode")?;
     let (namespace, find): (Table, Function) =
         module(NAMESPACE, "namespace").call((ask, null, encode))?;
