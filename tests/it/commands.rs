@@ -231,6 +231,15 @@ fn a_new_tool_is_written_checked_listed_and_run() {
         text(&checked.stdout)
             .contains("2 tools and 0 prompts and 0 resources can be used; nothing is wrong.")
     );
+    let tested = run(folder.path(), &["tools", "test"]);
+    let passed = text(&tested.stdout);
+    assert!(
+        tested.status.success() && passed.contains("2 passed, in "),
+        "{passed}"
+    );
+    let manifest = folder.path().join("config/tools/shout/_index.yaml");
+    let manifest = std::fs::read_to_string(manifest).unwrap();
+    assert!(!manifest.contains("computers"), "{manifest}");
     let listed = text(&run(folder.path(), &["tools", "list"]).stdout);
     for line in [
         "tool      shout  [custom]  ",

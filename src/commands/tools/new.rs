@@ -70,7 +70,16 @@ fn write_new(
     } else {
         ("function.lua", ON_HOST)
     };
-    let fill = |text: &str| text.replace("NAME", name).replace("KIND", kind);
+    // The example of one on the host needs no computers.
+    let (left_out, answer) = if computer {
+        ("", "Computer 1 heard: hello")
+    } else {
+        (ITS_COMPUTERS, "You said: hello")
+    };
+    let fill = |text: &str| {
+        let text = text.replace(left_out, "").replace("NAME", name);
+        text.replace("KIND", kind).replace("ANSWER", answer)
+    };
     write(&tool.join(FILE), &fill(MANIFEST))?;
     write(&tool.join(format!("{name}.lua")), &fill(handler))?;
     say(&format!("Written: {}", tool.display()));
@@ -81,6 +90,10 @@ fn write_new(
     };
     say(&format!(
         "Try it: mcp-bridge tools run {name}{given} --arg text=hello"
+    ));
+    say(&format!(
+        "Test it: mcp-bridge tools test \"{}\"",
+        root.display()
     ));
     say("A bridge that runs has it within a second.");
     Ok(())
@@ -104,6 +117,9 @@ fn write(file: &Path, text: &str) -> anyhow::Result<()> {
     let mut opened = opened.with_context(failed)?;
     io::Write::write_all(&mut opened, text.as_bytes()).with_context(failed)
 }
+
+/// The line of the manifest's example that has computers.
+const ITS_COMPUTERS: &str = "          computers: [computer]\n";
 
 const MANIFEST: &str = include_str!("../../../lua/new-tool/_index.yaml");
 const ON_HOST: &str = include_str!("../../../lua/new-tool/on-host.lua");
