@@ -12,7 +12,6 @@ use futures_util::{
     FutureExt, TryFutureExt,
     future::{BoxFuture, join_all},
 };
-use rmcp::model::Tool as Definition;
 use tokio::{
     sync::watch,
     time::{sleep, timeout},
@@ -26,9 +25,10 @@ use super::{
     manifest::PromptSpec,
     pause::Paused,
     policy::Policy,
+    search::Searched,
     snapshot::{Snapshot, View},
     source::{Offer, Source},
-    tool::{Found, Others, Refusal},
+    tool::{Found, Others},
 };
 
 /// How long changes are collected before they become one new snapshot.
@@ -277,18 +277,11 @@ impl Others for ClientCatalogue<'_> {
         reachable.map(|tool| tool.name.to_string()).collect()
     }
 
-    fn unsent(&self) -> Vec<Definition> {
+    fn search(&self, query: &str) -> Searched {
         let view = self.now();
         // Of a list that has changed since, nobody knows what the client makes of it.
-        if self.sent == Some(view.revisions().tools) {
-            view.unlisted().cloned().collect()
-        } else {
-            view.reachable().cloned().collect()
-        }
-    }
-
-    fn refused(&self) -> Vec<(String, Refusal)> {
-        self.now().refused()
+        let knows_its_list = self.sent == Some(view.revisions().tools);
+        view.search(query, knows_its_list)
     }
 
     fn extended(&self, name: &str) -> Option<PromptSpec> {

@@ -44,8 +44,10 @@ mod plain_chunk;
 pub mod policy;
 mod printing;
 pub mod prompt;
+mod refusal;
 pub mod resource;
 mod result;
+pub mod search;
 pub mod snapshot;
 pub mod source;
 mod teller;
@@ -75,11 +77,12 @@ use namespace::Keeper;
 pub use notes::Notes;
 pub use pause::{Pause, Paused};
 use policy::Policy;
+pub use refusal::Refusal;
 pub(crate) use result::text;
 pub use result::{ToolFailed, failure, text_of};
 pub use snapshot::{Snapshot, View};
 pub use source::{Offer, Source};
-pub use tool::{Context, Found, Others, Refusal, TooDeep, Tool};
+pub use tool::{Context, Found, Others, TooDeep, Tool};
 
 /// All tools of this bridge: its own; those of the user's own folder and of the folders that `config` names, which it
 /// follows; and those of `others`. A person pauses it in the folder that all bridges share. To be called in the runtime.

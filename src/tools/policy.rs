@@ -28,7 +28,7 @@ pub(super) fn may_change(definition: &Definition) -> bool {
     !stays(&definition.name) && !is_read_only(definition)
 }
 
-fn stays(name: &str) -> bool {
+pub(super) fn stays(name: &str) -> bool {
     name == FIND_TOOLS || name == CALL_TOOL
 }
 

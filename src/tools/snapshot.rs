@@ -3,9 +3,11 @@
 //! What there is for a client is decided here and nowhere else. Nothing in a [`Snapshot`] can be reached but through the
 //! [`View`] that [`Snapshot::for_client`] gives, so that no way to a tool, prompt or resource can forget to ask.
 
+mod search;
+
 use std::{
     collections::{BTreeMap, BTreeSet, HashMap},
-    sync::Arc,
+    sync::{Arc, OnceLock},
 };
 
 use rmcp::model::{
@@ -19,9 +21,11 @@ use super::{
     pause::{Pause, Paused},
     policy::{Policy, Verdict},
     prompt::Prompt,
+    refusal::Refusal,
     resource::Resource,
+    search::Finder,
     source::{Offer, Withheld},
-    tool::{Found, Refusal, Tool},
+    tool::{Found, Tool},
 };
 
 /// Everything there is at one moment, under the policy.
@@ -39,6 +43,8 @@ pub struct Snapshot {
     pause: Pause,
     /// Whether each source has looked for the first time.
     looked: Vec<bool>,
+    /// All tools by their words; made when somebody searches for the first time.
+    finder: OnceLock<Finder>,
 }
 
 /// A tool and what the policy says of it.
@@ -46,7 +52,7 @@ struct Listing {
     tool: Arc<dyn Tool>,
     verdict: Verdict,
     /// It as clients are shown it.
-    shown: Definition,
+    shown: Arc<Definition>,
     /// Whether a person's pause keeps it from being called.
     pauses: bool,
 }
@@ -85,7 +91,7 @@ impl Snapshot {
                     .entry(tool.definition().name.to_string())
                     .or_insert_with(|| Listing {
                         verdict: policy.judge(tool.as_ref()),
-                        shown: policy.shown(tool.as_ref()),
+                        shown: Arc::new(policy.shown(tool.as_ref())),
                         pauses: policy.may_change(tool.as_ref()),
                         tool: tool.clone(),
                     });
@@ -130,7 +136,7 @@ impl Snapshot {
                 .values()
                 .filter(|listing| matches!(listing.verdict, Verdict::Listed))
                 .filter(|listing| may_see(listing.tool.as_ref()))
-                .map(|listing| listing.shown.clone())
+                .map(|listing| listing.shown.as_ref().clone())
                 .collect()
         };
         let all = listed(&|_| true);
@@ -208,27 +214,6 @@ impl View {
         }
     }
 
-    /// The tools that the client may not call, and why, in order of name: those that were not chosen, and those that
-    /// something is wrong with.
-    pub fn refused(&self) -> Vec<(String, Refusal)> {
-        let by_policy = self.all().filter_map(|(tool, verdict)| match verdict {
-            Verdict::Refused(why) => {
-                Some((tool.definition().name.as_ref(), Refusal::ByPolicy(why)))
-            }
-            Verdict::Listed | Verdict::Reachable => None,
-        });
-        let withheld = self.snapshot.withheld.values();
-        let withheld = withheld
-            // Where the same name is another's too, that one counts.
-            .filter(|tool| !self.snapshot.tools.contains_key(&tool.name))
-            .filter(|tool| self.client.may_see(tool.owner))
-            .map(|tool| (tool.name.as_str(), Refusal::Withheld(tool.reason.clone())));
-        let all: BTreeMap<_, _> = by_policy.chain(withheld).collect();
-        all.into_iter()
-            .map(|(name, refusal)| (name.to_owned(), refusal))
-            .collect()
-    }
-
     /// Names of sets that may get their tools yet.
     pub fn sets(&self) -> impl Iterator<Item = &str> {
         self.snapshot.sets.iter().map(String::as_str)
@@ -250,14 +235,14 @@ impl View {
     pub fn reachable(&self) -> impl Iterator<Item = &Definition> {
         self.listings()
             .filter(|listing| !matches!(listing.verdict, Verdict::Refused(_)))
-            .map(|listing| &listing.shown)
+            .map(|listing| listing.shown.as_ref())
     }
 
     /// Those among them that the client is not shown in its list.
     pub fn unlisted(&self) -> impl Iterator<Item = &Definition> {
         self.listings()
             .filter(|listing| matches!(listing.verdict, Verdict::Reachable))
-            .map(|listing| &listing.shown)
+            .map(|listing| listing.shown.as_ref())
     }
 
     /// Whether there are any.
@@ -276,7 +261,7 @@ impl View {
             .map(|listing| (&listing.tool, &listing.verdict))
     }
 
-    fn listings(&self) -> impl Iterator<Item = &Listing> {
+    fn listings(&self) -> impl Iterator<Item = &Listing> + Clone {
         let all = self.snapshot.tools.values();
         all.filter(|listing| self.client.may_see(listing.tool.owner()))
     }

@@ -15,7 +15,9 @@ use super::{
     namespace::StandIn,
     notes::Notes,
     pause::Paused,
+    refusal::Refusal,
     result::{ToolFailed, value_of},
+    search::Searched,
 };
 use crate::{base::byte_text, computers::Fleet};
 
@@ -38,7 +40,7 @@ pub trait Tool: Send + Sync {
     }
 
     /// Whether it reaches nothing but what it asks the bridge for, as Lua on the host does, which has no files and no
-    /// network. Where nothing may be changed, the bridge refuses what it asks to change, and not the tool.
+    /// network of its own. Where nothing may be changed, the bridge refuses what it asks to change, and not the tool.
     fn is_confined(&self) -> bool {
         false
     }
@@ -160,11 +162,8 @@ pub trait Others: Send + Sync {
     /// The names of all tools that may be called, in order, those that are not listed included.
     fn reachable(&self) -> Vec<String>;
 
-    /// Those among them that the client does not know from its list, as it is shown them.
-    fn unsent(&self) -> Vec<Definition>;
-
-    /// The tools that the client may not call, whatever comes, each with the reason, in order of name.
-    fn refused(&self) -> Vec<(String, Refusal)>;
+    /// The tools that fit a query and that the client does not know from its list; all, if the query has no words.
+    fn search(&self, query: &str) -> Searched;
 
     /// What a prompt that others may extend is made of, by its name.
     fn extended(&self, name: &str) -> Option<PromptSpec>;
@@ -184,34 +183,4 @@ pub enum Found {
     Refused(Refusal),
     /// There is none.
     Nothing,
-}
-
-/// Why a tool must not be called.
-#[derive(Debug, Clone, PartialEq, Eq)]
-pub enum Refusal {
-    /// A person did not choose it.
-    ByPolicy(&'static str),
-    /// A person has paused what could change something; see [`Paused`].
-    ByPause(String),
-    /// Something is wrong with it.
-    Withheld(String),
-}
-
-impl Refusal {
-    /// The reason alone.
-    pub fn reason(&self) -> &str {
-        match self {
-            Self::ByPolicy(reason) => reason,
-            Self::ByPause(reason) | Self::Withheld(reason) => reason,
-        }
-    }
-
-    /// That the tool of this name is refused, and why; a sentence without its full stop.
-    pub fn of(&self, name: &str) -> String {
-        match self {
-            Self::ByPolicy(reason) => format!("{name} is refused: {reason}"),
-            Self::ByPause(reason) => format!("{name} was not called: {reason}"),
-            Self::Withheld(reason) => format!("The tool {name} is withheld: {reason}"),
-        }
-    }
 }

@@ -22,6 +22,7 @@ mod conformity;
 mod doctor;
 mod errors;
 mod examples;
+mod finding;
 #[cfg(target_os = "linux")]
 mod first_time;
 mod for_people;

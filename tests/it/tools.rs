@@ -745,6 +745,8 @@ async fn read_only_refuses_whatever_may_change_something_on_every_path() {
     tools.add("execs", "return computers.exec(1, 'return 1')");
     tools.add("asks", "return computers.call(1, 'measures')");
     tools.add("passes-on", "return computers.call(1, 'changes')");
+    tools.add("calls", "return tools.call('changes', { computerId = 1 })");
+    tools.add("keeps", "store.set('a', 1)");
     tools.add(
         "copes",
         "local ok, why = pcall(computers.exec, {1}, 'return 1')
@@ -790,6 +792,7 @@ async fn read_only_refuses_whatever_may_change_something_on_every_path() {
         ("sneaks", json!({})),
         ("execs", json!({})),
         ("passes-on", json!({})),
+        ("calls", json!({})),
         ("call-tool", json!({"name": "execs"})),
     ] {
         let refused = error(&mut bridge, tool, arguments).await;
@@ -798,6 +801,11 @@ async fn read_only_refuses_whatever_may_change_something_on_every_path() {
             "{tool}: {refused}"
         );
     }
+    let kept = error(&mut bridge, "keeps", json!({})).await;
+    assert!(
+        kept.contains("store.set: ") && kept.contains("--read-only"),
+        "{kept}"
+    );
     // A client that never listed is told of all.
     let mut unlisted = tools.bridge(&["--read-only"]).await;
     let found = ok(

@@ -84,6 +84,9 @@ ODD = {
 }
 if MODE == "odd":
     tools = {name: {"name": name, **definition} for name, definition in ODD.items()}
+if MODE == "given":
+    with open(os.environ["TOOLS"]) as file:
+        tools = {given["name"]: given for given in json.load(file)}
 if MODE == "many":
     for number in range(2_500):
         tool(f"tool-{number:04}", "One of many.")

@@ -5,6 +5,7 @@ mod call_tool;
 mod cancel_job;
 mod exec_lua;
 mod find_tools;
+mod found;
 mod get_job;
 mod kept;
 mod list_computers;
