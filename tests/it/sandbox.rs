@@ -380,10 +380,7 @@ async fn regular_expressions_find_what_patterns_can_not_and_never_take_for_ever(
             "return regex.gsub('2026-11-29', '(\\\\d+)-(\\\\d+)-(\\\\d+)', '$3.$2.$1')",
             "=> 29.11.2026",
         ),
-        (
-            "return regex.match('x\\255y', '(?-u:\\\\xff)(y)')",
-            "=> y",
-        ),
+        ("return regex.match('x\\255y', '(?-u:\\\\xff)(y)')", "=> y"),
     ] {
         assert_eq!(script(&mut bridge, code).await, result, "{code}");
     }
