@@ -317,41 +317,6 @@ fn a_new_tool_is_written_checked_listed_and_run() {
     );
 }
 
-#[test]
-fn the_first_tool_of_the_paper_works_when_it_is_followed_to_the_letter() {
-    let paper = include_str!("../../examples/tools/README.md").replace("\r\n", "\n");
-    let block = |language: &str| {
-        let (_, rest) = paper.split_once(&format!("```{language}\n")).unwrap();
-        rest.split_once("```").unwrap().0.to_owned()
-    };
-    let folder = tempfile::tempdir().unwrap();
-    let tools = folder.path().join("config/tools");
-    std::fs::create_dir_all(&tools).unwrap();
-    std::fs::write(tools.join("_index.yaml"), block("yaml")).unwrap();
-    std::fs::write(tools.join("greet.lua"), block("lua")).unwrap();
-    let mut said = String::new();
-    for line in block("sh").lines() {
-        let arguments: Vec<_> = line.split(' ').skip(1).collect();
-        let ran = run(folder.path(), &arguments);
-        assert!(ran.status.success(), "{line}: {ran:?}");
-        said += &text(&ran.stdout);
-    }
-    for part in [
-        "nothing is wrong.",
-        "tool      greet  [custom]",
-        "Hello, Ada!\n",
-        "Written: ",
-    ] {
-        assert!(said.contains(part), "no {part} in:\n{said}");
-    }
-    // A second one of its name would clash.
-    let again = run(folder.path(), &["tools", "new", "greet"]);
-    assert!(
-        text(&again.stderr).contains("there is a tool greet already, in "),
-        "{again:?}"
-    );
-}
-
 /// What a handler that can't work does: its Lua, the line that is told, and what is said of it.
 const UNUSABLE: [(&str, &str, Option<usize>, &str); 5] = [
     (

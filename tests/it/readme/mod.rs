@@ -81,7 +81,7 @@ fn every_example_is_shown_as_it_is_or_linked_to() {
         assert_eq!(block.text, text, "{} is shown otherwise", file.display());
         shown.insert(file);
     }
-    assert_eq!(shown.len(), 8, "{shown:?}");
+    assert_eq!(shown.len(), 13, "{shown:?}");
     let linked: BTreeSet<_> = PAPERS
         .iter()
         .flat_map(|paper| links(paper.text).map(|link| root().join(paper.folder()).join(link)))

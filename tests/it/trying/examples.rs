@@ -38,7 +38,11 @@ async fn the_examples_of_our_own_papers_pass() {
         "✓ greet: someone by name (",
         "✓ fuel: one of several, by its label (",
         "✓ fleet: a line for each computer (",
-        "12 passed, in ",
+        "✓ quarry: so many blocks that it goes home in between (",
+        "✓ march: thirty turtles (",
+        "✓ fleet://map: three computers, one of which GPS does not reach (",
+        "✓ forecast: a place that it knows (",
+        "49 passed, in ",
     ] {
         assert!(stdout.contains(line), "no {line} in:\n{stdout}");
     }

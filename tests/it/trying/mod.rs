@@ -2,6 +2,7 @@
 
 mod at_work;
 mod examples;
+mod tutorial;
 
 use std::{path::Path, process::Stdio};
 
