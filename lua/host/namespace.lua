@@ -6,10 +6,10 @@ local error, next, rawset, select, setmetatable = error, next, rawset, select, s
 local concat, sub, tostring, type = table.concat, string.sub, tostring, type
 
 -- What the bridge answers; what it refuses is the error of whoever called the function that asks.
-local function ask(name, question)
+local function ask(name, question, level)
   question.of = "own"
   local done, answer = ask_bridge(question)
-  if not done then error(name .. ": " .. answer, 3) end
+  if not done then error(name .. ": " .. answer, level or 3) end
   return answer
 end
 
@@ -84,7 +84,22 @@ end
 
 local http = {}
 
+-- The headers of what is sent as JSON, unless its handler says otherwise.
+local function with_type(headers)
+  local all = { ["content-type"] = "application/json" }
+  for key, value in next, headers or {} do
+    if type(key) == "string" and key:lower() == "content-type" then all["content-type"] = nil end
+    all[key] = value
+  end
+  return all
+end
+
 local function make(name, request)
+  if type(request.body) == "table" then
+    local done, text = encode(request.body)
+    if not done then error(name .. ": " .. text, 3) end
+    request.body, request.headers = text, with_type(request.headers)
+  end
   local headers
   for key, value in next, request.headers or {} do
     if type(key) ~= "string" or type(value) ~= "string" and type(value) ~= "number" then
@@ -96,12 +111,12 @@ local function make(name, request)
   local answer = ask(name, {
     need = "http", url = request.url, method = request.method, headers = headers, body = request.body,
     timeoutMs = request.timeoutMs,
-  })
+  }, 4)
   return answer
 end
 
 -- The options of a request, which are known, and of these types.
-local KNOWN = { headers = "table", timeoutMs = "number", method = "string", url = "string", body = "string" }
+local KNOWN = { headers = "table", timeoutMs = "number", method = "string", url = "string" }
 
 local function checked(name, options, ...)
   local request = {}
@@ -111,22 +126,14 @@ local function checked(name, options, ...)
     if not is_known then
       error(name .. ": there is no option '" .. tostring(key) .. "'; there are " .. concat({ ... }, ", "), 3)
     end
-    if type(value) ~= KNOWN[key] then
-      error(name .. ": " .. key .. " must be a " .. KNOWN[key] .. ", not a " .. type(value), 3)
+    local kind = KNOWN[key]
+    if key == "body" then kind = type(value) == "table" and "table" or "string" end
+    if type(value) ~= kind then
+      error(name .. ": " .. key .. " must be a " .. kind .. ", not a " .. type(value), 3)
     end
     request[key] = value
   end
   return request
-end
-
--- The headers of what is sent as JSON, unless its handler says otherwise.
-local function with_type(headers)
-  local all = { ["content-type"] = "application/json" }
-  for key, value in next, headers or {} do
-    if type(key) == "string" and key:lower() == "content-type" then all["content-type"] = nil end
-    all[key] = value
-  end
-  return all
 end
 
 --- Reads from a host that the manifest names.
@@ -154,12 +161,6 @@ function http.post(url, body, options)
   check(options, "#3 to 'http.post'", "table", "nil")
   local request = checked("http.post", options, "headers", "timeoutMs")
   request.url, request.method = url, "POST"
-  if type(body) == "table" then
-    local done, text = encode(body)
-    if not done then error("http.post: " .. text, 2) end
-    body = text
-    request.headers = with_type(request.headers)
-  end
   request.body = body
   local answer = make("http.post", request)
   return answer

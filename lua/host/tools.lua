@@ -20,7 +20,7 @@ function tools.call(name, arguments, options)
     error("bad argument #2 to 'tools.call': it must be a table, not a " .. type(arguments), 2)
   end
   local done, answer = ask_bridge({ of = "tool", tool = name, arguments = arguments or {}, options = options })
-  if not done then error(answer, 0) end
+  if not done then error(answer, 2) end
   if answer.value == null then return nil end
   return answer.value
 end

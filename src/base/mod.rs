@@ -9,6 +9,7 @@ pub mod colour;
 pub mod excerpt;
 pub mod files;
 pub mod freed_memory;
+pub mod hidden;
 pub mod host_and_port;
 pub mod http;
 pub mod inbox;

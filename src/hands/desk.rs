@@ -22,7 +22,7 @@ use super::{
     },
 };
 use crate::{
-    base::text::one_line,
+    base::{hidden, text::one_line},
     computers::{
         Cancelled, Computer, End, ErrorKind, Fleet, Job, Loss, Presence as Away, RequestId, Sent,
         Stage,
@@ -185,7 +185,7 @@ impl Clerk {
                 is_away: computer.link().is_none(),
                 has_begun: job.stage() == Stage::Running,
                 since: job.started,
-                code: job.code.clone(),
+                code: hidden::secrets().hidden(&job.code).into_owned(),
                 is_own: known.contains(&job.id),
             });
         Answer::Jobs {

@@ -315,7 +315,10 @@ impl Server {
             Ok(result) => {
                 let failed = result.is_error == Some(true);
                 let outcome = if failed { Outcome::Error } else { Outcome::Ok };
-                (bounded(name, notes.on(result)), outcome)
+                (
+                    bounded(name, tools::without_secrets(notes.on(result))),
+                    outcome,
+                )
             }
             Err(Unfinished { why, outcome }) => (tools::failure(why), outcome),
         };

@@ -210,13 +210,14 @@ pub fn code_of(handler: &manifest::Handler) -> Result<Code, KitError> {
             .unwrap_or(&handler.file)
             .to_owned(),
         method: Some(handler.method.clone()),
-        home: handler.namespace.as_ref().map(|namespace| Home {
-            namespace: namespace.clone(),
-            folder: handler
-                .path_from(namespace.folder())
-                .parent()
-                .unwrap_or(namespace.folder())
-                .to_path_buf(),
+        home: handler.namespace.as_ref().map(|namespace| {
+            let file = handler.path_from(namespace.folder());
+            let folder = file.parent().unwrap_or(namespace.folder()).to_path_buf();
+            Home {
+                namespace: namespace.clone(),
+                folder,
+                file,
+            }
         }),
     })
 }

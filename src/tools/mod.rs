@@ -79,7 +79,7 @@ pub use pause::{Pause, Paused};
 use policy::Policy;
 pub use refusal::Refusal;
 pub(crate) use result::text;
-pub use result::{ToolFailed, failure, text_of};
+pub use result::{ToolFailed, failure, text_of, without_secrets};
 pub use snapshot::{Snapshot, View};
 pub use source::{Offer, Source};
 pub use tool::{Context, Found, Others, TooDeep, Tool};

@@ -4,6 +4,8 @@ use rmcp::model::{CallToolResult, ContentBlock};
 use serde_json::Value;
 use thiserror::Error;
 
+use crate::base::hidden;
+
 /// What a tool says went wrong, as a model is told it.
 #[derive(Debug, Error)]
 #[error("{0}")]
@@ -28,6 +30,20 @@ pub fn text_of(result: &CallToolResult) -> String {
         .map(|block| block.text.as_str())
         .collect();
     texts.join("\n")
+}
+
+/// A result in which no secret stands that this process was given.
+pub fn without_secrets(result: CallToolResult) -> CallToolResult {
+    let secrets = hidden::secrets();
+    if secrets.is_empty() {
+        return result;
+    }
+    let Ok(mut value) = serde_json::to_value(&result) else {
+        return result;
+    };
+    secrets.hide(&mut value);
+    // It has the form that it had: only texts are others.
+    serde_json::from_value(value).unwrap_or(result)
 }
 
 /// A result for a program: its structured content, or its text.

@@ -5,7 +5,10 @@ use std::time::Duration;
 use tokio::time::timeout;
 
 use super::{Level, Listener, Step, legible};
-use crate::{base::text::one_line, computers::ComputerKey};
+use crate::{
+    base::{hidden::secrets, text::one_line},
+    computers::ComputerKey,
+};
 
 /// How long a client may take to read what it is told meanwhile. One that takes longer is told no more of that call.
 pub const TELL_TIME: Duration = Duration::from_secs(1);
@@ -38,7 +41,8 @@ impl<'a> Teller<'a> {
 
     /// Hands on a line of its log.
     pub async fn log(&mut self, level: Level, text: &str) {
-        let text = legible::text(text).into_owned();
+        let text = secrets().hidden(text);
+        let text = legible::text(&text).into_owned();
         let line = one_line(&text);
         match &self.computer {
             Some(computer) => {

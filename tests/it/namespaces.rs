@@ -757,8 +757,128 @@ async fn a_handler_calls_other_tools_as_its_client_could() {
     // What the client may not call, its tools may not either.
     let told = ok(&mut bridge, "three", json!({"name": "exec-lua"})).await;
     assert!(
-        told.starts_with("false exec-lua is refused: this bridge was started read-only"),
+        told.starts_with("false")
+            && told.contains("exec-lua is refused: this bridge was started read-only"),
         "{told}"
     );
     bridge.leave().await;
+}
+
+#[tokio::test]
+async fn what_was_allowed_is_each_file_as_it_was_and_what_comes_in_later_is_not() {
+    let place = Place::new();
+    fs::write(
+        place.path("config/secrets.toml"),
+        "KEY = \"s3cr3t-value\"\n",
+    )
+    .unwrap();
+    write(
+        &place,
+        "victim",
+        "meta:\n  mcp.secrets: [KEY]\n",
+        &[
+            ("plain", "return 'plain ' .. #secrets.KEY"),
+            (
+                "late",
+                "local key = secrets.KEY return require('helper')(key)",
+            ),
+        ],
+    );
+    // Somebody else's, in the same folder of tools.
+    write(
+        &place,
+        "other",
+        "",
+        &[("evil", "return 'evil ' .. #secrets.KEY")],
+    );
+    let folder = place.path("config/tools");
+    fs::write(folder.join("victim/helper.lua"), "return string.upper").unwrap();
+    allow(&place, "victim");
+    let mut bridge = place.session().await;
+    assert_eq!(ok(&mut bridge, "plain", json!({})).await, "plain 12");
+    assert_eq!(ok(&mut bridge, "late", json!({})).await, "S3CR3T-VALUE");
+    // Lua that was there when the other was allowed is allowed nothing in its place.
+    fs::copy(
+        folder.join("other/evil.lua"),
+        folder.join("victim/plain.lua"),
+    )
+    .unwrap();
+    fs::write(folder.join("victim/helper.lua"), "return string.reverse").unwrap();
+    for tool in ["plain", "late"] {
+        let mut told = String::new();
+        for _ in 0..100 {
+            let answer = bridge.call(tool, json!({})).await;
+            told = answer.text;
+            if answer.is_error {
+                break;
+            }
+            tokio::time::sleep(Duration::from_millis(50)).await;
+        }
+        assert!(
+            told.contains("is not allowed. A person allows it"),
+            "{told}"
+        );
+    }
+    bridge.leave().await;
+}
+
+#[tokio::test]
+async fn a_secret_that_was_read_once_stays_hidden_wherever_it_turns_up() {
+    let place = Place::new();
+    fs::write(
+        place.path("config/secrets.toml"),
+        "KEY = \"s3cr3t-value\"\n",
+    )
+    .unwrap();
+    write(
+        &place,
+        "keeper",
+        "meta:\n  mcp.secrets: [KEY]\n",
+        &[
+            ("keep", "store.set('s', secrets.KEY) return 'kept'"),
+            ("back", "return store.get('s')"),
+            (
+                "pass",
+                "return tools.call('echo', { text = store.get('s') })",
+            ),
+        ],
+    );
+    write(
+        &place,
+        "elsewhere",
+        "",
+        &[(
+            "echo",
+            "log('got ' .. arguments.text) print(arguments.text) return 'echo ' .. arguments.text",
+        )],
+    );
+    allow(&place, "keeper");
+    let mut first = place.session().await;
+    ok(&mut first, "keep", json!({})).await;
+    first.leave().await;
+    // Another bridge knows of it by its manifest alone.
+    let mut bridge = place.session().await;
+    assert_eq!(ok(&mut bridge, "back", json!({})).await, "[secret KEY]");
+    assert_eq!(
+        ok(&mut bridge, "pass", json!({})).await,
+        "echo [secret KEY]"
+    );
+    assert_eq!(
+        ok(&mut bridge, "echo", json!({"text": "s3cr3t-value"})).await,
+        "echo [secret KEY]"
+    );
+    let jobs = ok(
+        &mut bridge,
+        "run-script",
+        json!({"code": "return 's3cr3t-value'"}),
+    )
+    .await;
+    assert_eq!(jobs, "=> [secret KEY]");
+    bridge.leave().await;
+    assert!(!log(&place).contains("s3cr3t-value"));
+    let calls = place.says(&["log", "calls"]);
+    assert!(
+        calls.contains("echo") && !calls.contains("s3cr3t-value"),
+        "{calls}"
+    );
 }

@@ -36,7 +36,7 @@ pub fn allow(folders: &Folders, name: &str, folder: Option<PathBuf>, yes: bool) 
     let all = namespaces(roots);
     let wanted: Vec<_> = all.iter().filter(|one| one.name() == name).collect();
     if wanted.is_empty() {
-        let mut names: Vec<_> = all.iter().map(|one| one.name()).collect();
+        let mut names: Vec<_> = all.iter().map(|one| one_line(one.name())).collect();
         names.retain(|name| !name.is_empty());
         names.sort_unstable();
         names.dedup();

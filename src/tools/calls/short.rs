@@ -3,7 +3,7 @@
 use rmcp::model::JsonObject;
 use serde_json::{Map, Value, json};
 
-use crate::base::{text::one_line, token::Token};
+use crate::base::{hidden, text::one_line, token::Token};
 
 /// How much of a text is shown, in characters: the first line of code, say.
 const SHOWN: usize = 120;
@@ -114,7 +114,7 @@ impl Secrets {
     pub fn text(&self, text: &str) -> String {
         let end = text.char_indices().nth(LOOKED_AT);
         let looked_at = &text[..end.map_or(text.len(), |(at, _)| at)];
-        let mut safe = looked_at.to_owned();
+        let mut safe = hidden::secrets().hidden(looked_at).into_owned();
         for value in &self.values {
             safe = safe.replace(value, HIDDEN);
         }

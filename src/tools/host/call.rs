@@ -12,6 +12,7 @@ use super::{
     protocol::{Answer, Done, End, FromWorker, Order, ToWorker},
     record::Record,
 };
+use crate::base::hidden;
 use crate::tools::{
     Context, Step,
     couriers::Couriers,
@@ -170,6 +171,7 @@ impl HostHandler {
             &self.keeper,
             context.stand_in,
         );
+        visit.keep_secrets();
         let hiding = visit.hiding(context.listener);
         let asker = Asker {
             context: Context {
@@ -196,7 +198,7 @@ impl HostHandler {
             Ok(_) => String::new(),
             Err(problem) => record.answers(&problem.to_string()),
         };
-        let handed = &visit.handed;
+        let handed = hidden::secrets();
         match &mut end {
             Ok(values) => values.iter_mut().for_each(|value| handed.hide(value)),
             Err(NotWell::Thrown(problem)) => *problem = handed.hidden(problem).into_owned(),
@@ -303,7 +305,7 @@ impl Call<'_> {
                 FromWorker::Log { level, text } => {
                     lines += 1;
                     if lines <= LOG_LINES {
-                        let text = self.asker.visit.handed.hidden(&text);
+                        let text = hidden::secrets().hidden(&text);
                         teller.log(level, &text).await;
                     }
                 }

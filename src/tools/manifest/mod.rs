@@ -170,6 +170,14 @@ fn entry(node: &tree::Node, is_built_in: bool) -> Result<Option<(Entry, Vec<Wron
         return Ok(None);
     };
     meant::no_slip(&meta, meant::OF_META)?;
+    if let Some(key) = meta.first(meant::OF_MANIFEST_META) {
+        return Err(Wrong {
+            line: meta.line_of(key),
+            reason: format!(
+                "`{key}` is for all handlers: it stands in the manifest's own `meta`, beside `entries`"
+            ),
+        });
+    }
     let is_tool = meta.flag("mcp.tool")?;
     let is_prompt =
         kind == Kind::Prompt || kind == Kind::Function && meta.flag("mcp.prompt")?.unwrap_or(false);

@@ -13,6 +13,7 @@ use super::{
     tree::{Node, NodeKind},
     wrong::Wrong,
 };
+use crate::base::text::one_line;
 
 /// How long a namespace's name may be, in bytes.
 const LONGEST_NAME: usize = 100;
@@ -83,11 +84,20 @@ pub struct HostSpec {
 impl HostSpec {
     /// Whether it is this host. `port` is none if it is the one that the scheme has by itself.
     pub fn is(&self, host: &str, port: Option<u16>) -> bool {
-        let is_name = match self.name.strip_prefix('*') {
-            Some(end) => host.len() > end.len() && host.ends_with(end),
-            None => host == self.name,
+        let is_name = match (self.name.strip_prefix('*'), address_in(&self.name)) {
+            (Some(end), _) => host.len() > end.len() && host.ends_with(end),
+            (None, Some(address)) => address_in(host) == Some(address),
+            (None, None) => host == self.name,
         };
         is_name && self.port == port
+    }
+}
+
+/// The address that a host is named by, if it is one; one of IPv6 stands in brackets.
+fn address_in(host: &str) -> Option<IpAddr> {
+    match host.strip_prefix('[') {
+        Some(inner) => inner.strip_suffix(']')?.parse().ok().map(IpAddr::V6),
+        None => host.parse().ok().map(IpAddr::V4),
     }
 }
 
@@ -164,7 +174,7 @@ fn host(node: &Node) -> Result<HostSpec, Wrong> {
     let (text, is_private) = match &node.kind {
         NodeKind::Map(_) => {
             let fields = Fields::of(node, "a host")?;
-            meant::no_slip(&fields, meant::OF_HOST)?;
+            meant::only(&fields, meant::OF_HOST, "a host")?;
             let text = fields
                 .text("host")?
                 .ok_or_else(|| fields.wrong("a host that is written as a map needs `host`"))?;
@@ -175,7 +185,8 @@ fn host(node: &Node) -> Result<HostSpec, Wrong> {
     let wrong = |why: &str| Wrong {
         line: node.line,
         reason: format!(
-            "`{HOSTS}` names hosts such as api.example.com, *.example.com or nas.local:8080; {text} {why}"
+            "`{HOSTS}` names hosts such as api.example.com, *.example.com or nas.local:8080; {} {why}",
+            one_line(&text)
         ),
     };
     if text.contains("://") || text.contains('/') && !text.contains(']') {
@@ -183,7 +194,7 @@ fn host(node: &Node) -> Result<HostSpec, Wrong> {
     }
     let (name, port) = split(&text).ok_or_else(|| wrong("has a port that is none"))?;
     let name = name.to_ascii_lowercase();
-    let address: Option<IpAddr> = name.trim_matches(['[', ']']).parse().ok();
+    let address = address_in(&name);
     let labels = name.strip_prefix("*.").unwrap_or(&name);
     let is_name = labels.split('.').all(|label| {
         !label.is_empty()
@@ -192,9 +203,18 @@ fn host(node: &Node) -> Result<HostSpec, Wrong> {
                 .chars()
                 .all(|c| c.is_ascii_alphanumeric() || matches!(c, '-' | '_'))
     });
+    // What ends in a number is an address to whoever reads URLs, and this is none.
+    let is_name = is_name
+        && !(labels.rsplit('.').next())
+            .is_some_and(|last| last.bytes().all(|byte| byte.is_ascii_digit()));
     // `*.com` would be half of the world.
     let is_too_wide = name.starts_with('*') && !labels.contains('.');
-    if address.is_none() && (!is_name || is_too_wide || name.len() > 253) {
+    if is_too_wide {
+        return Err(wrong(
+            "is too much: name what stands before it, as in *.example.com",
+        ));
+    }
+    if address.is_none() && (!is_name || name.len() > 253) {
         return Err(wrong("is no name of one"));
     }
     Ok(HostSpec {
@@ -280,6 +300,7 @@ mod tests {
         assert!(spec.hosts[1].is("a.b.example.org", Some(8443)));
         assert!(!spec.hosts[1].is("example.org", Some(8443)));
         assert!(!spec.hosts[1].is("evilexample.org", Some(8443)));
+        assert!(spec.hosts[4].is("[0:0::1]", Some(80)) && spec.hosts[5].is("10.0.0.5", None));
     }
 
     #[test]
@@ -293,7 +314,17 @@ mod tests {
             (
                 "namespace: a\nmeta:\n  mcp.http: ['*.com']",
                 3,
-                "is no name of one",
+                "is too much",
+            ),
+            (
+                "namespace: a\nmeta:\n  mcp.http: ['127.1']",
+                3,
+                "127.1 is no name of one",
+            ),
+            (
+                "namespace: a\nmeta:\n  mcp.http: [5]",
+                3,
+                "5 is no name of one",
             ),
             (
                 "namespace: a\nmeta:\n  mcp.http: ['x y']",

@@ -2,7 +2,7 @@
 //! its Lua stay what they were.
 
 use std::{
-    collections::BTreeSet,
+    collections::BTreeMap,
     fs, io,
     path::{Path, PathBuf},
 };
@@ -32,8 +32,8 @@ pub struct Grant {
     manifest: PathBuf,
     /// The hash of its text. That says which hosts and secrets.
     hash: String,
-    /// The hashes of all Lua in its folder of tools.
-    sources: BTreeSet<String>,
+    /// The hashes of all Lua in its folder of tools, by the file.
+    sources: BTreeMap<PathBuf, String>,
 }
 
 impl Grant {
@@ -50,10 +50,10 @@ impl Grant {
                 files.len()
             )));
         }
-        let sources = files
-            .iter()
-            .filter_map(|file| files::read(file, MAX_FILE).ok())
-            .map(|bytes| hash(&bytes));
+        let sources = files.into_iter().filter_map(|file| {
+            let bytes = files::read(&file, MAX_FILE).ok()?;
+            Some((real(&file), hash(&bytes)))
+        });
         Ok(Self {
             namespace: namespace.name().to_owned(),
             manifest: real(&namespace.manifest),
@@ -71,11 +71,11 @@ impl Grant {
     }
 }
 
-/// Whether a namespace has what its manifest names, while Lua of these hashes runs.
+/// Whether a namespace has what its manifest names, while Lua of these files and hashes runs.
 pub fn is_granted<'a>(
     state: &Path,
     namespace: &Namespace,
-    sources: impl IntoIterator<Item = &'a String>,
+    sources: impl IntoIterator<Item = (&'a PathBuf, &'a String)>,
 ) -> bool {
     let manifest = real(&namespace.manifest);
     store::read::<Grant>(&file(state, &manifest)).is_some_and(|grant| {
@@ -83,7 +83,7 @@ pub fn is_granted<'a>(
             && grant.hash == namespace.hash
             && sources
                 .into_iter()
-                .all(|source| grant.sources.contains(source))
+                .all(|(file, source)| grant.sources.get(&real(file)) == Some(source))
     })
 }
 
@@ -92,7 +92,8 @@ pub fn is_allowed(state: &Path, grant: &Grant) -> bool {
     store::read::<Grant>(&file(state, &grant.manifest)).is_some_and(|allowed| {
         allowed.manifest == grant.manifest
             && allowed.hash == grant.hash
-            && allowed.sources.is_superset(&grant.sources)
+            && (grant.sources.iter())
+                .all(|(file, source)| allowed.sources.get(file) == Some(source))
     })
 }
 
@@ -130,20 +131,27 @@ mod tests {
         };
         let now = namespace("m");
         let (handler, module) = (hash(b"h"), hash(b"l"));
-        assert!(!is_granted(state, &now, [&handler]));
+        let (file, library) = (root.path().join("h.lua"), root.path().join("lib/l.lua"));
+        assert!(!is_granted(state, &now, [(&file, &handler)]));
         Grant::of(&now).unwrap().save(state).unwrap();
-        assert!(is_granted(state, &now, [&handler, &module]));
-        assert!(!is_granted(state, &now, [&handler, &hash(b"other")]));
-        assert!(!is_granted(state, &namespace("m2"), [&handler]));
+        assert!(is_granted(
+            state,
+            &now,
+            [(&file, &handler), (&library, &module)]
+        ));
+        assert!(!is_granted(state, &now, [(&file, &hash(b"other"))]));
+        // What another file had is another's.
+        assert!(!is_granted(state, &now, [(&file, &module)]));
+        assert!(!is_granted(state, &namespace("m2"), [(&file, &handler)]));
         assert!(is_allowed(state, &Grant::of(&now).unwrap()));
         // A file that it does not run is nothing to it.
         fs::write(root.path().join("new.lua"), "n").unwrap();
-        assert!(is_granted(state, &now, [&handler]));
+        assert!(is_granted(state, &now, [(&file, &handler)]));
         assert!(!is_allowed(state, &Grant::of(&now).unwrap()));
         let elsewhere = Namespace {
             manifest: root.path().join("lib/_index.yaml"),
             ..now
         };
-        assert!(!is_granted(state, &elsewhere, [&handler]));
+        assert!(!is_granted(state, &elsewhere, [(&file, &handler)]));
     }
 }

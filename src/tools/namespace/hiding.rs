@@ -3,19 +3,19 @@
 use futures_util::future::BoxFuture;
 use rmcp::model::JsonObject;
 
-use super::secrets::Handed;
-use crate::tools::{
-    Level, Listener, Step,
-    hearer::{Logged, Severity},
-    listener::Printed,
+use crate::{
+    base::hidden::secrets,
+    tools::{
+        Level, Listener, Step,
+        hearer::{Logged, Severity},
+        listener::Printed,
+    },
 };
 
 /// See the module.
 pub struct Hiding<'a> {
     /// Who waits.
     pub listener: &'a dyn Listener,
-    /// What the call was given.
-    pub handed: &'a Handed,
 }
 
 impl Listener for Hiding<'_> {
@@ -29,13 +29,13 @@ impl Listener for Hiding<'_> {
 
     fn tell(&self, step: Step) -> BoxFuture<'_, ()> {
         self.listener.tell(Step {
-            message: self.handed.hidden(&step.message).into_owned(),
+            message: secrets().hidden(&step.message).into_owned(),
             ..step
         })
     }
 
     fn log(&self, level: Level, logger: &str, text: String) -> BoxFuture<'_, ()> {
-        let text = self.handed.hidden(&text).into_owned();
+        let text = secrets().hidden(&text).into_owned();
         self.listener.log(level, logger, text)
     }
 
@@ -49,7 +49,7 @@ impl Listener for Hiding<'_> {
 
     fn print(&self, printed: Printed<'_>) {
         self.listener.print(Printed {
-            text: &self.handed.hidden(printed.text),
+            text: &secrets().hidden(printed.text),
             ..printed
         });
     }

@@ -1,6 +1,8 @@
 //! `http`: requests of handlers to the hosts that their manifest names, and to no others, whatever their names lead to.
 
-use std::{collections::BTreeMap, error::Error, net::IpAddr, sync::OnceLock, time::Duration};
+use std::{
+    borrow::Cow, collections::BTreeMap, error::Error, net::IpAddr, sync::OnceLock, time::Duration,
+};
 
 use reqwest::{
     Client, Method, StatusCode, Url,
@@ -115,8 +117,7 @@ pub enum HttpError {
 /// What makes requests.
 pub struct Requests {
     lookup: Lookup,
-    /// For names that must lead to the internet, and for those that need not. Connections are kept by each for itself, so
-    /// that nobody gets one that was made under other rules.
+    /// For names that must lead to the internet, and for those that need not.
     public: OnceLock<Result<Client, String>>,
     any: OnceLock<Result<Client, String>>,
     room: Semaphore,
@@ -199,7 +200,11 @@ impl Requests {
 /// A client that goes where it is sent and nowhere else: what a server says of another place is looked at first, and a
 /// proxy would find the addresses of names by itself.
 fn client(public_by: Option<Lookup>) -> Result<Client, String> {
-    let mut builder = builder().redirect(redirect::Policy::none()).no_proxy();
+    let mut builder = builder()
+        .redirect(redirect::Policy::none())
+        .no_proxy()
+        // A connection that its server may close at any moment would cost a request that nobody can send again.
+        .pool_max_idle_per_host(0);
     if let Some(lookup) = public_by {
         builder = builder.dns_resolver(PublicOnly(lookup));
     }
@@ -220,7 +225,7 @@ impl Going {
         if request.url.len() > LONGEST_URL {
             return Err(no(format!("the URL has more than {LONGEST_URL} bytes")));
         }
-        let url = Url::parse(&request.url)
+        let url = Url::parse(&as_ascii(&request.url))
             .map_err(|error| no(format!("{} is no URL: {error}", request.url)))?;
         let method = request
             .method
@@ -317,6 +322,19 @@ impl Going {
         self.url = to;
         Ok(())
     }
+}
+
+/// A URL whose bytes that are no text are written with percent signs.
+fn as_ascii(url: &str) -> Cow<'_, str> {
+    if !byte_text::holds_bytes(url) {
+        return Cow::Borrowed(url);
+    }
+    let bytes = byte_text::to_bytes(url);
+    let shown = bytes.iter().map(|byte| match byte.is_ascii() {
+        true => char::from(*byte).to_string(),
+        false => format!("%{byte:02X}"),
+    });
+    Cow::Owned(shown.collect())
 }
 
 /// Where a server sends a request, if it does.

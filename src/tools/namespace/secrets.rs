@@ -1,13 +1,7 @@
 //! `secrets`: values that a person keeps for namespaces, outside of what handlers are made of, and that no answer shows.
 
-use std::{
-    borrow::Cow,
-    path::{Path, PathBuf},
-    sync::{Mutex, MutexGuard, PoisonError},
-};
+use std::path::{Path, PathBuf};
 
-use percent_encoding::{NON_ALPHANUMERIC, utf8_percent_encode};
-use serde_json::Value;
 use thiserror::Error;
 
 use crate::base::{files, private};
@@ -106,113 +100,9 @@ fn in_file(name: &str, config: Option<&Path>) -> Result<String, SecretError> {
     }
 }
 
-/// The secrets that one call was given, which are kept out of all that it says.
-#[derive(Default)]
-pub struct Handed(Mutex<Vec<Secret>>);
-
-struct Secret {
-    name: String,
-    /// The value, and the ways in which other texts have it.
-    forms: Vec<String>,
-}
-
-impl Handed {
-    /// Notes that a call was given this.
-    pub fn note(&self, name: &str, value: &str) {
-        let mut handed = self.lock();
-        if handed.iter().any(|secret| secret.name == name) {
-            return;
-        }
-        let in_json = Value::from(value).to_string();
-        let mut forms = vec![
-            value.to_owned(),
-            in_json[1..in_json.len() - 1].to_owned(),
-            utf8_percent_encode(value, NON_ALPHANUMERIC).to_string(),
-        ];
-        forms.dedup();
-        handed.push(Secret {
-            name: name.to_owned(),
-            forms,
-        });
-        // One that holds another is hidden whole.
-        handed.sort_by_key(|secret| std::cmp::Reverse(secret.forms[0].len()));
-    }
-
-    /// A text without them.
-    pub fn hidden<'t>(&self, text: &'t str) -> Cow<'t, str> {
-        let handed = self.lock();
-        let mut hidden = Cow::Borrowed(text);
-        for secret in handed.iter() {
-            for form in &secret.forms {
-                if hidden.contains(form.as_str()) {
-                    hidden = Cow::Owned(hidden.replace(form, &format!("[secret {}]", secret.name)));
-                }
-            }
-        }
-        hidden
-    }
-
-    /// Takes them out of a value.
-    pub fn hide(&self, value: &mut Value) {
-        if self.lock().is_empty() {
-            return;
-        }
-        match value {
-            Value::String(text) => {
-                if let Cow::Owned(hidden) = self.hidden(text) {
-                    *text = hidden;
-                }
-            }
-            Value::Number(number) => {
-                if let Cow::Owned(hidden) = self.hidden(&number.to_string()) {
-                    *value = Value::String(hidden);
-                }
-            }
-            Value::Array(items) => items.iter_mut().for_each(|item| self.hide(item)),
-            Value::Object(fields) => {
-                for (name, mut field) in std::mem::take(fields) {
-                    self.hide(&mut field);
-                    fields.insert(self.hidden(&name).into_owned(), field);
-                }
-            }
-            Value::Null | Value::Bool(_) => {}
-        }
-    }
-
-    fn lock(&self) -> MutexGuard<'_, Vec<Secret>> {
-        // Nothing that holds the lock can panic.
-        self.0.lock().unwrap_or_else(PoisonError::into_inner)
-    }
-}
-
 #[cfg(test)]
 mod tests {
-    use serde_json::json;
-
     use super::*;
-
-    #[test]
-    fn a_secret_is_hidden_wherever_it_stands() {
-        let handed = Handed::default();
-        let mut value =
-            json!({"a": "x tok\"en/1 y", "tok\"en/1": [12345678, true], "b": "tok%22en%2F1"});
-        let before = value.clone();
-        handed.hide(&mut value);
-        assert_eq!(value, before);
-        handed.note("KEY", "tok\"en/1");
-        handed.note("PIN", "12345678");
-        handed.note("LONGER", "tok\"en/1-and-more");
-        handed.hide(&mut value);
-        assert_eq!(
-            value,
-            json!({"a": "x [secret KEY] y", "[secret KEY]": ["[secret PIN]", true], "b": "[secret KEY]"})
-        );
-        assert_eq!(
-            handed.hidden("{\"k\":\"tok\\\"en/1\"}"),
-            "{\"k\":\"[secret KEY]\"}"
-        );
-        assert_eq!(handed.hidden("tok\"en/1-and-more"), "[secret LONGER]");
-    }
 
     #[test]
     fn a_secret_stands_in_its_file_and_what_is_wrong_there_shows_none() {

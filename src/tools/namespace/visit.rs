@@ -4,7 +4,7 @@ use std::{
     path::PathBuf,
     sync::{
         Arc, Mutex, PoisonError,
-        atomic::{AtomicU32, Ordering},
+        atomic::{AtomicBool, AtomicU32, Ordering},
     },
 };
 
@@ -23,12 +23,12 @@ use super::{
     keeper::Keeper,
     modules::{self, ModuleError},
     request::Request,
-    secrets::{self, Handed, SecretError},
+    secrets::{self, SecretError},
     stand_in::{NotProvided, StandIn},
     store::{Store, StoreError},
 };
 use crate::{
-    base::store::hash,
+    base::{hidden, store::hash},
     tools::{Listener, manifest::Namespace},
 };
 
@@ -42,6 +42,8 @@ pub struct Home {
     pub namespace: Arc<Namespace>,
     /// The folder of the handler's file.
     pub folder: PathBuf,
+    /// That file.
+    pub file: PathBuf,
 }
 
 /// What a handler asks for.
@@ -167,11 +169,11 @@ pub struct Visit<'a> {
     stand_in: Option<&'a StandIn>,
     /// The handler's source.
     source: &'a str,
-    /// The hashes of what runs: the handler, and the modules that it has.
-    running: Mutex<Vec<String>>,
+    /// The files of what runs, the handler and the modules that it has, with their hashes.
+    running: Mutex<Vec<(PathBuf, String)>>,
+    /// Whether it had something that a person has to allow: what it takes in later must be allowed too.
+    is_trusted: AtomicBool,
     requests: AtomicU32,
-    /// The secrets that it was given.
-    pub handed: Handed,
 }
 
 impl<'a> Visit<'a> {
@@ -188,17 +190,28 @@ impl<'a> Visit<'a> {
             stand_in,
             source,
             running: Mutex::default(),
+            is_trusted: AtomicBool::new(false),
             requests: AtomicU32::new(0),
-            handed: Handed::default(),
+        }
+    }
+
+    /// Keeps the secrets that its namespace names out of all that is said from now on, whether or not it reads them: an
+    /// earlier call may have kept one.
+    pub fn keep_secrets(&self) {
+        let namespace = self.home.map(|home| &home.namespace);
+        for name in namespace
+            .iter()
+            .flat_map(|namespace| &namespace.spec.secrets)
+        {
+            if let Ok(value) = secrets::value(name, self.keeper.config.as_deref()) {
+                hidden::secrets().note(name, &value);
+            }
         }
     }
 
     /// Whoever waits for the call's answer, who is told no secret.
     pub fn hiding(&self, listener: &'a dyn Listener) -> Hiding<'_> {
-        Hiding {
-            listener,
-            handed: &self.handed,
-        }
+        Hiding { listener }
     }
 
     /// Gives the handler what it asks for, by then.
@@ -248,7 +261,7 @@ impl<'a> Visit<'a> {
                         secrets::value(&name, self.keeper.config.as_deref())?
                     }
                 };
-                self.handed.note(&name, &value);
+                hidden::secrets().note(&name, &value);
                 Ok(Value::String(value))
             }
             Need::Http(request) => {
@@ -278,9 +291,13 @@ impl<'a> Visit<'a> {
     }
 
     async fn module(&self, home: &Home, name: String) -> Result<Value, NeedError> {
-        let home = home.clone();
-        let found = aside(move || modules::find(&name, &home.folder, &home.namespace)).await??;
-        self.runs(hash(found.source.as_bytes()));
+        let (of, wanted) = (home.clone(), name.clone());
+        let found = aside(move || modules::find(&wanted, &of.folder, &of.namespace)).await??;
+        self.runs(found.file.clone(), hash(found.source.as_bytes()));
+        // What it was given before would be in the hands of this Lua too.
+        if self.is_trusted.load(Ordering::Relaxed) {
+            self.granted(home, &format!("the module '{name}'"))?;
+        }
         Ok(found.to_json())
     }
 
@@ -303,20 +320,25 @@ impl<'a> Visit<'a> {
     }
 
     /// Notes that this Lua runs.
-    fn runs(&self, hash: String) {
+    fn runs(&self, file: PathBuf, hash: String) {
         let mut running = self.running.lock().unwrap_or_else(PoisonError::into_inner);
-        if !running.contains(&hash) {
-            running.push(hash);
+        let now = (file, hash);
+        if !running.contains(&now) {
+            running.push(now);
         }
     }
 
     /// Whether a person has allowed what the manifest names to all that runs.
     fn granted(&self, home: &Home, what: &str) -> Result<(), NeedError> {
         let state = self.keeper.state.as_deref().ok_or(NeedError::NoState)?;
-        self.runs(hash(self.source.as_bytes()));
+        self.runs(home.file.clone(), hash(self.source.as_bytes()));
         let running = self.running.lock().unwrap_or_else(PoisonError::into_inner);
-        match grant::is_granted(state, &home.namespace, running.iter()) {
-            true => Ok(()),
+        let files = running.iter().map(|(file, hash)| (file, hash));
+        match grant::is_granted(state, &home.namespace, files) {
+            true => {
+                self.is_trusted.store(true, Ordering::Relaxed);
+                Ok(())
+            }
             false => Err(NeedError::NotGranted {
                 what: what.to_owned(),
                 command: self.keeper.trusting(&home.namespace),
