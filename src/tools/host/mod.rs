@@ -11,6 +11,7 @@ pub mod lua_json;
 mod natives;
 mod options;
 mod other_tools;
+mod ours;
 mod pool;
 mod protocol;
 mod questions;

@@ -12,7 +12,7 @@ use serde_json::{Value, value::RawValue};
 use super::{
     bounds::{ERROR, KEPT_OUTPUT, cut},
     fallible::outcome,
-    lua_json,
+    lua_json, ours,
     protocol::Answer,
     regular,
 };
@@ -166,17 +166,19 @@ pub fn natives(
         outcome(lua, answer)
     })?;
     let null = lua_json::null(lua)?;
-    let module = |source: &'static str, name: &str| lua.load(source).set_name(format!("={name}"));
-    let computers: Table =
-        module(COMPUTERS, "computers").call((ask.clone(), null.clone(), array.clone()))?;
+    let computers: Table = ours::load(lua, "computers", COMPUTERS)?.call((
+        ask.clone(),
+        null.clone(),
+        array.clone(),
+    ))?;
     native.raw_set("computers", computers)?;
-    let tools: Table = module(TOOLS, "tools").call((ask.clone(), null.clone()))?;
+    let tools: Table = ours::load(lua, "tools", TOOLS)?.call((ask.clone(), null.clone()))?;
     native.raw_set("tools", tools)?;
-    let regex: Table = module(REGEX, "regex").call(regular::natives(lua)?)?;
+    let regex: Table = ours::load(lua, "regex", REGEX)?.call(regular::natives(lua)?)?;
     native.raw_set("regex", regex)?;
     let encode: Function = native.raw_get("json_encode")?;
     let (namespace, find): (Table, Function) =
-        module(NAMESPACE, "namespace").call((ask, null, encode))?;
+        ours::load(lua, "namespace", NAMESPACE)?.call((ask, null, encode))?;
     native.raw_set("namespace", namespace)?;
     native.raw_set("module", find)?;
     Ok(native)

@@ -15,6 +15,7 @@ use super::{
     bounds::{ERROR, KEPT_OUTPUT, cut},
     lua_json,
     natives::{Outside, natives},
+    ours,
     protocol::{Done, End, Order},
 };
 use crate::base::byte_text;
@@ -82,10 +83,8 @@ impl Sandbox {
         lua_json::install(&lua)?;
         let printed = Rc::<Cell<usize>>::default();
         let native = natives(&lua, &outside, &printed)?;
-        let (environment, at_home): (Table, Function) = lua
-            .load(ENVIRONMENT)
-            .set_name("=environment")
-            .call(native)?;
+        let (environment, at_home): (Table, Function) =
+            ours::load(&lua, "environment", ENVIRONMENT)?.call(native)?;
         let xpcall = environment.raw_get("xpcall")?;
         lua.set_globals(environment.clone())?;
         Ok(Self {
