@@ -224,8 +224,10 @@ impl Manager {
                         self.adopt(look, &mut stamps);
                     }
                     for request in requests {
-                        if let Request::Restart { server } = request {
-                            self.restart(&server);
+                        match request {
+                            Request::Restart { server } => self.restart(&server),
+                            Request::Renew { server } => self.renew(&server),
+                            Request::Reload => {}
                         }
                     }
                     if beat.elapsed() >= HEARTBEAT {
@@ -241,6 +243,13 @@ impl Manager {
         self.shared.restart(name);
         for own in self.lock_own().iter().filter_map(Weak::upgrade) {
             own.restart(name);
+        }
+    }
+
+    fn renew(&self, name: &str) {
+        self.shared.renew(name);
+        for own in self.lock_own().iter().filter_map(Weak::upgrade) {
+            own.renew(name);
         }
     }
 

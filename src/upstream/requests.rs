@@ -20,6 +20,11 @@ pub enum Request {
         /// Its name.
         server: String,
     },
+    /// Connect to this server anew, without cutting off what is under way: its login is another.
+    Renew {
+        /// Its name.
+        server: String,
+    },
     /// Look at the configuration, and at what the user has agreed to, anew.
     Reload,
 }

@@ -157,6 +157,8 @@ pub enum Order {
     Start,
     /// Stop it if it runs, and start it anew.
     Restart,
+    /// The same, but what is under way ends on the connection that it began on.
+    Renew,
 }
 
 /// One managed server.
@@ -313,6 +315,11 @@ impl Server {
     /// Asks it to be stopped and started anew.
     pub fn restart(&self) {
         self.order(Order::Restart);
+    }
+
+    /// Asks it to be connected to anew, without cutting off what is under way.
+    pub fn renew(&self) {
+        self.order(Order::Renew);
     }
 
     /// Asks it to be stopped for good.

@@ -209,6 +209,13 @@ impl Servers {
         }
     }
 
+    /// Connects to the servers of this name anew, without cutting off what is under way.
+    pub fn renew(&self, name: &str) {
+        for server in self.lock().iter().filter(|one| one.entry.name == name) {
+            server.renew();
+        }
+    }
+
     /// Lets a client with a session hear what they log, for as long as it is there.
     pub fn heard_by(&self, hearer: Weak<dyn Hearer>) {
         self.hearers.add(hearer);

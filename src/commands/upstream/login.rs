@@ -133,7 +133,7 @@ pub fn log_out(name: &str, folders: &Folders) -> ExitCode {
 
 /// Has running bridges begin anew with what there is now.
 fn restart(folders: &Folders, name: &str) {
-    let request = Request::Restart {
+    let request = Request::Renew {
         server: name.to_owned(),
     };
     if let Err(error) = requests::leave(&folders.shared, &request) {

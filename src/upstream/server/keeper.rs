@@ -35,6 +35,12 @@ const STABLE: Duration = Duration::from_secs(30);
 /// How long after a server said that a list changed it is asked for it: changes come in bursts.
 const SETTLING: Duration = Duration::from_millis(100);
 
+/// How long what is under way may go on on a connection in whose place there is a new one.
+const TO_FINISH: Duration = Duration::from_secs(30);
+
+/// How often it is looked whether something is.
+const LOOK_AGAIN: Duration = Duration::from_millis(20);
+
 /// How long a server that is stopped has to leave by itself, before it is asked more firmly.
 const TO_STOP: Duration = Duration::from_millis(1_500);
 
@@ -90,7 +96,7 @@ async fn rest(server: &Server, orders: &mut mpsc::Receiver<Order>) -> Next {
         // What failed is started again when its time has come.
         Some(Order::Start) if state.phase == Phase::Failed => Next::Rest,
         Some(Order::Start) => Next::Start,
-        Some(Order::Restart) => restart(server),
+        Some(Order::Restart | Order::Renew) => restart(server),
     }
 }
 
@@ -115,7 +121,7 @@ async fn run(server: &Arc<Server>, orders: &mut mpsc::Receiver<Order>) -> Next {
                 started = &mut start => break started,
                 order = next_order(server, orders) => match order {
                     None => return Next::Leave,
-                    Some(Order::Restart) => return restart(server),
+                    Some(Order::Restart | Order::Renew) => return restart(server),
                     Some(Order::Start) => {}
                 },
             }
@@ -172,12 +178,28 @@ async fn run(server: &Arc<Server>, orders: &mut mpsc::Receiver<Order>) -> Next {
             close(open);
             restart(server)
         }
+        Attended::Renew => {
+            close_unused(open);
+            restart(server)
+        }
         Attended::Leave => {
             open.close(AT_EXIT).await;
             server.enter(Phase::Stopped, |_| {});
             Next::Leave
         }
     }
+}
+
+/// Closes a connection, while other things go on, once nothing is under way on it.
+fn close_unused(open: Open) {
+    tokio::spawn(async move {
+        let end = Instant::now() + TO_FINISH;
+        // Whoever waits for an answer holds it.
+        while Arc::strong_count(&open.connection) > 1 && Instant::now() < end {
+            sleep(LOOK_AGAIN).await;
+        }
+        open.close(TO_STOP).await;
+    });
 }
 
 /// Closes a connection while other things go on.
@@ -320,6 +342,7 @@ enum Attended {
     Ended,
     Idle,
     Restart,
+    Renew,
     Leave,
 }
 
@@ -347,6 +370,7 @@ async fn attend(
             order = next_order(server, orders) => match order {
                 None => return Attended::Leave,
                 Some(Order::Restart) => return Attended::Restart,
+                Some(Order::Renew) => return Attended::Renew,
                 Some(Order::Start) => {}
             },
         }
