@@ -83,7 +83,13 @@ impl Simulate {
     fn start(&self, number: u64) -> anyhow::Result<Computer> {
         let id = self.first_id + number;
         let label = self.label.as_deref().unwrap_or(self.kind.name());
-        let mut options = ComputerOptions::new(id).with_file("mcp-computer.lua", agent::program());
+        let mut options = ComputerOptions::new(id)
+            .with_file("mcp-computer.lua", agent::program())
+            // The same each time: a bridge would warn of a computer that is another under the number of one before.
+            .with_file(
+                ".settings",
+                format!("{{ [\"mcp_computer.key\"] = \"simulated-computer-{id}\" }}"),
+            );
         options.kind = self.kind;
         options.version = self.version.clone();
         options.label = Some(if self.count == 1 && self.label.is_some() {

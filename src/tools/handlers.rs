@@ -21,6 +21,26 @@ use crate::{computers::ComputerKey, wire::text};
 /// How much of what a handler printed is logged, in characters.
 const PRINTED: usize = 2000;
 
+/// What programs in the game have, and handlers on the host look for in vain.
+const OF_THE_GAME: [&str; 16] = [
+    "turtle",
+    "peripheral",
+    "redstone",
+    "rs",
+    "fs",
+    "term",
+    "gps",
+    "rednet",
+    "commands",
+    "pocket",
+    "disk",
+    "textutils",
+    "settings",
+    "shell",
+    "parallel",
+    "colors",
+];
+
 /// What is said with a deadline that came.
 const MORE_TIME: &str = "Whoever wrote it can give it more time by `mcp.timeoutMs` in its entry.";
 
@@ -52,11 +72,28 @@ impl Handler for OnHost {
                 Err(problem) if problem.is_timeout() => {
                     Handled::Failed(format!("{problem} {MORE_TIME}"))
                 }
-                Err(problem) => Handled::Failed(problem.to_string()),
+                Err(problem) => {
+                    let mut told = problem.to_string();
+                    told.push_str(&hint_at_the_game(&told));
+                    Handled::Failed(told)
+                }
             }
         }
         .boxed()
     }
+}
+
+/// What is said of an error of a handler on the host that looks for what only computers have; nothing of others.
+fn hint_at_the_game(error: &str) -> String {
+    let missing = OF_THE_GAME
+        .iter()
+        .find(|name| error.contains(&format!("global '{name}' (a nil value)")));
+    missing.map_or_else(String::new, |name| {
+        format!(
+            "\n\n`{name}` is there on computers in the game only, and this handler runs on the host: give its entry \
+             `kind: computer.lua`, or run Lua there by `computers.exec`."
+        )
+    })
 }
 
 /// What a handler prints is for who writes it, so it goes to the log.

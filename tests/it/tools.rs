@@ -1461,3 +1461,23 @@ async fn a_built_in_set_with_lua_handlers_needs_its_files_alone() {
     );
     agent.abort();
 }
+
+#[tokio::test]
+async fn a_handler_on_the_host_that_looks_for_the_game_is_told_where_that_is() {
+    let tools = Tools::new();
+    tools.add("digs", "return turtle.dig()");
+    tools.add("slips", "return no_such_thing.dig()");
+    let mut bridge = tools.bridge(&[]).await;
+    let told = error(&mut bridge, "digs", json!({})).await;
+    assert!(
+        told.contains("global 'turtle' (a nil value)")
+            && told.ends_with(
+                "`turtle` is there on computers in the game only, and this handler runs on the host: give its entry \
+                 `kind: computer.lua`, or run Lua there by `computers.exec`."
+            ),
+        "{told}"
+    );
+    let told = error(&mut bridge, "slips", json!({})).await;
+    assert!(!told.contains("in the game only"), "{told}");
+    bridge.leave().await;
+}

@@ -121,6 +121,8 @@ impl Listener for Terminal {
 fn say_line(on: Option<ComputerKey>, line: &[u8]) {
     let line = byte_text::of(line);
     let line = legible::text(&line);
+    // What `print` puts between values.
+    let line = line.replace('\t', "    ");
     let line = one_line(&line);
     match on {
         Some(computer) => note(&format!("[{computer}] {line}")),

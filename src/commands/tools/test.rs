@@ -74,17 +74,20 @@ impl Test {
                 fs::write(file, junit.end())
                     .with_context(|| format!("{} can't be written", file.display()))?;
             }
-            if tally == Tally::default() {
-                let of = match &self.only {
-                    Some(only) => format!(" of {only}"),
-                    None => String::new(),
-                };
-                note(&format!(
-                    "There are no examples{of} in {}. A tool's own stand in its entry, as `mcp.examples`.",
-                    places.join(", ")
-                ));
-            } else {
-                say(&tally.told(start.elapsed()));
+            match (tally == Tally::default(), problems.is_empty()) {
+                (false, _) => say(&tally.told(start.elapsed())),
+                // They may stand in what is left out.
+                (true, false) => {}
+                (true, true) => {
+                    let of = match &self.only {
+                        Some(only) => format!(" of {only}"),
+                        None => String::new(),
+                    };
+                    note(&format!(
+                        "There are no examples{of} in {}. A tool's own stand in its entry, as `mcp.examples`.",
+                        places.join(", ")
+                    ));
+                }
             }
             if !problems.is_empty() {
                 note(&format!(
