@@ -4,11 +4,11 @@ use std::path::PathBuf;
 
 use clap::Args;
 
-use super::house::{found, in_runtime, load};
+use super::house::{found, in_runtime, load, roots};
 use crate::{
     commands::console::say,
     settings::{FlagsOf, Folders, ToolsConfig},
-    tools::{self, builtin, folder, kit::Kit},
+    tools::{builtin, folder, kit::Kit},
 };
 
 /// Check a folder of tools, or all that are set, and say what is wrong in which file and line
@@ -28,10 +28,7 @@ impl Check {
             let config = load(&self.settings.given, folders)?;
             let kit = Kit::default();
             let built_in = builtin::offer(&kit, config.probe_timeout);
-            let roots = match self.folder {
-                Some(folder) => tools::roots(None, &[folder]),
-                None => tools::roots(folders.own_tools(), &config.tools.chosen.folders),
-            };
+            let roots = roots(self.folder, &config, folders);
             for root in &roots {
                 say(&format!("{}", root.path.display()));
             }

@@ -1,6 +1,6 @@
 //! What the commands about tools begin with: the settings, the folders of tools, the catalogue, the computers.
 
-use std::sync::Arc;
+use std::{path::PathBuf, sync::Arc};
 
 use anyhow::Context as _;
 
@@ -10,7 +10,7 @@ use crate::{
     settings::{Config, Flags, Folders},
     tools::{
         self, Catalogue, Context, Listener, Notes, Offer, Others, Pause, builtin,
-        folder::{self, Look},
+        folder::{self, Look, Root},
         kit::Kit,
         policy::Policy,
         source::fixed,
@@ -66,11 +66,19 @@ pub fn load(flags: &Flags, folders: &Folders) -> anyhow::Result<Config> {
     Ok(Config::load(flags, startup::variable, folders)?)
 }
 
+/// The one folder that a command names, or all that are set.
+pub fn roots(named: Option<PathBuf>, config: &Config, folders: &Folders) -> Vec<Root> {
+    match named {
+        Some(folder) => tools::roots(None, &[folder]),
+        None => tools::roots(folders.own_tools(), &config.tools.chosen.folders),
+    }
+}
+
 /// The folders of tools that are set, and what is built in.
 pub fn own(config: &Config, folders: &Folders) -> (folder::Folders, Offer) {
     let kit = Kit::keeping(tools::keeper(folders));
     let built_in = builtin::offer(&kit, config.probe_timeout);
-    let roots = tools::roots(folders.own_tools(), &config.tools.chosen.folders);
+    let roots = roots(None, config, folders);
     (folder::Folders::new(roots, kit, &built_in), built_in)
 }
 

@@ -7,7 +7,7 @@ use clap::Args;
 use futures_util::StreamExt;
 
 use super::{
-    house::{count, in_runtime, load},
+    house::{count, in_runtime, load, roots},
     testing::{
         junit,
         report::{self, Tally},
@@ -17,7 +17,6 @@ use super::{
 use crate::{
     commands::console::{note, say, show_painted},
     settings::{FlagsOf, Folders, ToolsConfig},
-    tools,
 };
 
 /// Run the examples of tools against simulated computers, and say what came of each
@@ -45,10 +44,7 @@ impl Test {
     pub fn run(self, folders: &Folders) -> anyhow::Result<bool> {
         in_runtime(async {
             let config = load(&self.settings.given, folders)?;
-            let roots = match self.folder {
-                Some(folder) => tools::roots(None, &[folder]),
-                None => tools::roots(folders.own_tools(), &config.tools.chosen.folders),
-            };
+            let roots = roots(self.folder, &config, folders);
             let places: Vec<_> = roots
                 .iter()
                 .map(|root| root.path.display().to_string())

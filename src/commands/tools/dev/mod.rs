@@ -15,13 +15,13 @@ use tokio::sync::mpsc;
 
 use self::desk::Desk;
 use super::{
-    house::{in_runtime, load},
+    house::{in_runtime, load, roots},
     testing::suite::Suites,
 };
 use crate::{
     commands::{console::say, lines::lines_of_stdin},
     settings::{FlagsOf, Folders, ToolsConfig},
-    tools::{self, changes},
+    tools::changes,
 };
 
 /// Watch a folder of tools: check and test them at each change, and call them by a form
@@ -41,10 +41,7 @@ impl Dev {
     pub fn run(self, folders: &Folders) -> anyhow::Result<bool> {
         in_runtime(async {
             let config = load(&self.settings.given, folders)?;
-            let roots = match self.folder {
-                Some(folder) => tools::roots(None, &[folder]),
-                None => tools::roots(folders.own_tools(), &config.tools.chosen.folders),
-            };
+            let roots = roots(self.folder, &config, folders);
             for root in &roots {
                 say(&format!("Watching {}. Ctrl+C ends.", root.path.display()));
             }
