@@ -226,21 +226,13 @@ impl Folders {
             if let Some(handler) = entry.what.handler_mut() {
                 handler.namespace = Some(namespace.clone());
             }
-            match self.fill_in(file, &mut entry, known.is_some(), look) {
+            let is_whole = self.fill_in(file, &mut entry, known.is_some(), look);
+            // A new one is used before it was tried.
+            let is_usable = is_whole.and_then(|whole| {
+                Ok(whole && (self.tried(file, &entry, look)? || known.is_none()))
+            });
+            match is_usable {
                 Ok(true) => {}
-                Ok(false) => {
-                    all.extend(known);
-                    continue;
-                }
-                Err(problem) => {
-                    look.problems.push(problem);
-                    all.extend(known);
-                    continue;
-                }
-            }
-            match self.tried(file, &entry, look) {
-                Ok(true) => {}
-                Ok(false) if known.is_none() => {}
                 Ok(false) => {
                     all.extend(known);
                     continue;
