@@ -210,14 +210,9 @@ pub fn code_of(handler: &manifest::Handler) -> Result<Code, KitError> {
             .unwrap_or(&handler.file)
             .to_owned(),
         method: Some(handler.method.clone()),
-        home: handler.namespace.as_ref().map(|namespace| {
-            let file = handler.path_from(namespace.folder());
-            let folder = file.parent().unwrap_or(namespace.folder()).to_path_buf();
-            Home {
-                namespace: namespace.clone(),
-                folder,
-                file,
-            }
+        home: handler.namespace.as_ref().map(|namespace| Home {
+            namespace: namespace.clone(),
+            file: handler.path_from(namespace.folder()),
         }),
     })
 }

@@ -17,7 +17,7 @@ use crate::tools::{
     Context, Step,
     couriers::Couriers,
     legible,
-    namespace::{Home, Keeper, Visit},
+    namespace::{Hiding, Home, Keeper, Visit},
     teller::Teller,
 };
 
@@ -172,7 +172,9 @@ impl HostHandler {
             context.stand_in,
         );
         visit.keep_secrets();
-        let hiding = visit.hiding(context.listener);
+        let hiding = Hiding {
+            listener: context.listener,
+        };
         let asker = Asker {
             context: Context {
                 listener: &hiding,
@@ -305,7 +307,6 @@ impl Call<'_> {
                 FromWorker::Log { level, text } => {
                     lines += 1;
                     if lines <= LOG_LINES {
-                        let text = hidden::secrets().hidden(&text);
                         teller.log(level, &text).await;
                     }
                 }

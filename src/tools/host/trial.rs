@@ -138,7 +138,7 @@ async fn loaded(
 /// A file of Lua that a handler of this home requires.
 fn required(name: &str, home: Option<&Home>) -> Result<ModuleRead, String> {
     let home = home.ok_or("it is in no folder of tools")?;
-    module(name, &home.folder, &home.namespace).map_err(|error| error.to_string())
+    module(name, home.folder(), &home.namespace).map_err(|error| error.to_string())
 }
 
 /// What the end of its loading says of a handler.

@@ -77,23 +77,30 @@ pub fn is_granted<'a>(
     namespace: &Namespace,
     sources: impl IntoIterator<Item = (&'a PathBuf, &'a String)>,
 ) -> bool {
-    let manifest = real(&namespace.manifest);
-    store::read::<Grant>(&file(state, &manifest)).is_some_and(|grant| {
-        grant.manifest == manifest
-            && grant.hash == namespace.hash
-            && sources
-                .into_iter()
-                .all(|(file, source)| grant.sources.get(&real(file)) == Some(source))
-    })
+    let files = sources
+        .into_iter()
+        .map(|(file, source)| (real(file), source));
+    covers(state, &real(&namespace.manifest), &namespace.hash, files)
 }
 
 /// Whether this was allowed already, with all Lua that it is about.
 pub fn is_allowed(state: &Path, grant: &Grant) -> bool {
-    store::read::<Grant>(&file(state, &grant.manifest)).is_some_and(|allowed| {
-        allowed.manifest == grant.manifest
-            && allowed.hash == grant.hash
-            && (grant.sources.iter())
-                .all(|(file, source)| allowed.sources.get(file) == Some(source))
+    covers(state, &grant.manifest, &grant.hash, &grant.sources)
+}
+
+/// Whether a manifest of this hash was allowed what it names, with files of these hashes; links are followed in all paths.
+fn covers<'a>(
+    state: &Path,
+    manifest: &Path,
+    hash: &str,
+    files: impl IntoIterator<Item = (impl AsRef<Path>, &'a String)>,
+) -> bool {
+    store::read::<Grant>(&file(state, manifest)).is_some_and(|grant| {
+        grant.manifest == manifest
+            && grant.hash == hash
+            && files
+                .into_iter()
+                .all(|(file, source)| grant.sources.get(file.as_ref()) == Some(source))
     })
 }
 

@@ -21,6 +21,7 @@ mod store;
 mod visit;
 
 pub use grant::{Grant, is_allowed};
+pub use hiding::Hiding;
 pub use keeper::Keeper;
 pub use live::Live;
 pub use modules::{Read as ModuleRead, find as module};

@@ -1,7 +1,7 @@
 //! One call of a handler, as it asks for what its namespace has.
 
 use std::{
-    path::PathBuf,
+    path::{Path, PathBuf},
     sync::{
         Arc, Mutex, PoisonError,
         atomic::{AtomicBool, AtomicU32, Ordering},
@@ -19,7 +19,6 @@ use super::http::HttpError;
 use super::no_http::HttpError;
 use super::{
     grant,
-    hiding::Hiding,
     keeper::Keeper,
     modules::{self, ModuleError},
     request::Request,
@@ -29,7 +28,7 @@ use super::{
 };
 use crate::{
     base::{hidden, store::hash},
-    tools::{Listener, manifest::Namespace},
+    tools::manifest::Namespace,
 };
 
 /// How many requests one call may make.
@@ -40,10 +39,15 @@ const MOST_REQUESTS: u32 = 200;
 pub struct Home {
     /// The namespace.
     pub namespace: Arc<Namespace>,
-    /// The folder of the handler's file.
-    pub folder: PathBuf,
-    /// That file.
+    /// The handler's file.
     pub file: PathBuf,
+}
+
+impl Home {
+    /// The folder of the handler's file.
+    pub fn folder(&self) -> &Path {
+        self.file.parent().unwrap_or(self.namespace.folder())
+    }
 }
 
 /// What a handler asks for.
@@ -209,11 +213,6 @@ impl<'a> Visit<'a> {
         }
     }
 
-    /// Whoever waits for the call's answer, who is told no secret.
-    pub fn hiding(&self, listener: &'a dyn Listener) -> Hiding<'_> {
-        Hiding { listener }
-    }
-
     /// Gives the handler what it asks for, by then.
     ///
     /// # Errors
@@ -292,7 +291,7 @@ impl<'a> Visit<'a> {
 
     async fn module(&self, home: &Home, name: String) -> Result<Value, NeedError> {
         let (of, wanted) = (home.clone(), name.clone());
-        let found = aside(move || modules::find(&wanted, &of.folder, &of.namespace)).await??;
+        let found = aside(move || modules::find(&wanted, of.folder(), &of.namespace)).await??;
         self.runs(found.file.clone(), hash(found.source.as_bytes()));
         // What it was given before would be in the hands of this Lua too.
         if self.is_trusted.load(Ordering::Relaxed) {
