@@ -56,11 +56,13 @@ const MODULES: &[(&str, &str)] = modules![
     "printing",
     "reply",
     "requests",
+    "screens",
     "stream",
     "text",
     "told",
     "update",
     "url",
+    "window",
 ];
 
 /// The line of the agent that holds its default address, and of the installer that holds the bridge's.
