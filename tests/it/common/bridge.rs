@@ -17,7 +17,10 @@ use tokio::{
     time::timeout,
 };
 
-use super::{pace::in_time, soon, until};
+use super::{
+    pace::{self, in_time},
+    soon, until,
+};
 
 /// A bridge process. When it is dropped, all it wrote to standard output is checked to be JSON-RPC.
 pub struct Bridge {
@@ -77,6 +80,7 @@ impl Bridge {
 
     /// The same of another file with the program in it.
     pub fn start_program(program: &Path, change: impl FnOnce(&mut Command)) -> Self {
+        pace::watch();
         let folder = tempfile::tempdir().unwrap();
         let mut command = Command::new(program);
         command
