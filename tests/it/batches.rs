@@ -3,8 +3,10 @@
 use crate::common::{
     bridge::Bridge,
     computer::Computer,
+    is,
     served::{Client, Served},
     tools::Tools,
+    until,
 };
 use axum::http::Method;
 use serde_json::{Value, json};
@@ -211,6 +213,11 @@ async fn a_batch_with_large_answers_comes_in_several_arrays_and_reading_goes_on(
     );
     let mut bridge = tools.start(&["--upstream", "off"]);
     bridge.initialize("2025-03-26").await;
+    until("the resource is listed", async || {
+        let listed = bridge.request("resources/list", json!({})).await;
+        is(listed.to_string().contains("large://x"), listed)
+    })
+    .await;
     let read = |id: u64| ask(id, "resources/read", json!({"uri": "large://x"}));
     let calls: Vec<_> = (100..112).map(read).collect();
     bridge.send(&json!(calls)).await;
