@@ -7,8 +7,6 @@ local DEFAULT_URL = nil
 local URL_SETTING = "mcp_computer.url"
 -- The setting that holds the link's token, if the bridge wants one.
 local TOKEN_SETTING = "mcp_computer.token"
--- The setting by which it runs no code of a bridge.
-local READ_ONLY_SETTING = "mcp_computer.read_only"
 
 local options = require("mcp-computer.options")
 
@@ -50,6 +48,12 @@ if not address_text then
   error("The bridge's URL is missing.", 0)
 end
 
+local chosen_policy, misset = parsed.policy, nil
+if not chosen_policy then
+  chosen_policy, misset = require("mcp-computer.policy").of_settings(settings and settings.get or function() end)
+end
+if not chosen_policy then error(misset, 0) end
+
 local url = require("mcp-computer.url")
 local address, malformed = url.parse(address_text)
 if not address then error(malformed, 0) end
@@ -80,8 +84,7 @@ local function serve()
     address = address,
     version = VERSION,
     token = token,
-    -- Whatever stands there that is not false: a person who set it meant it.
-    read_only = parsed.read_only or settings and settings.get(READ_ONLY_SETTING) or false,
+    policy = chosen_policy,
     program = program,
     about = about,
   }):run()

@@ -1,6 +1,7 @@
 --- The agent: one loop that serves the link, the jobs and the player's Ctrl+T, and outlives what goes wrong in them.
 
 local advice = require("mcp-computer.advice")
+local consent = require("mcp-computer.consent")
 local courier = require("mcp-computer.courier")
 local describe = require("mcp-computer.describe")
 local identity = require("mcp-computer.identity")
@@ -13,6 +14,7 @@ local legacy = require("mcp-computer.legacy")
 local link = require("mcp-computer.link")
 local memory = require("mcp-computer.memory")
 local methods = require("mcp-computer.methods")
+local policy = require("mcp-computer.policy")
 local presence = require("mcp-computer.presence")
 local requests = require("mcp-computer.requests")
 local update = require("mcp-computer.update")
@@ -157,19 +159,20 @@ end
 
 --- Makes an agent.
 -- @tparam table options
---   `address`: see @{url.parse}; `version`; `token` or nil; `read_only`: whether it runs no code of a bridge;
+--   `address`: see @{url.parse}; `version`; `token` or nil; `policy`: see @{policy};
 --   `program`: see @{environment.new}; `about()`: what another agent that starts is told, see @{presence.answer}.
 -- @treturn agent
 function agent.new(options)
   local clock = new_clock()
-  local policy = options.read_only and methods.READ_ONLY or methods.FULL
-  methods.set_policy(policy)
+  methods.set_policy(options.policy)
   local kept = key.load()
   local self = setmetatable({
     address = options.address,
     about = options.about,
     boot = identity.draw_boot(),
     clock = clock,
+    policy = options.policy,
+    consent = consent.new(clock),
     timer = nil,        -- the one timer that runs
     timer_due = nil,    -- when it is to fire, in seconds
     turn_due = nil,     -- when the agent's turn comes at the latest, while it has yielded with work to do
@@ -200,12 +203,13 @@ function agent.new(options)
   self.courier = courier.new({ name = sub(self.boot, -6), clock = clock, memory = self.memory, send = send })
   self.requests = requests.new({
     boot = self.boot, clock = clock, courier = self.courier, jobs = self.jobs, memory = self.memory,
+    consent = self.consent,
   })
   self.incoming = incoming.new({
     clock = clock, send = send,
     on_frame = function(connection, frame, began_at) on_frame(self, connection, frame, began_at) end,
   })
-  self.legacy = legacy.new({ jobs = self.jobs, send = send })
+  self.legacy = legacy.new({ jobs = self.jobs, consent = self.consent, send = send })
   self.link = link.new({
     address = options.address,
     boot = self.boot,
@@ -216,7 +220,8 @@ function agent.new(options)
         self.label, self.label_of = identity.label(), self.link.connection
       end
       return identity.hello({
-        boot = self.boot, key = kept, version = options.version, token = options.token, policy = policy,
+        boot = self.boot, key = kept, version = options.version, token = options.token,
+        policy = options.policy,
         jobs = self.requests:known_jobs(),
       })
     end,
@@ -255,7 +260,7 @@ end
 -- full event queue: it is started anew.
 local function arm(self)
   local due = earliest(earliest(self.link.wake_at, self.courier.wake_at), earliest(self.turn_due, self.label_due))
-  due = earliest(due, earliest(self.requests.wake_at, self.update_due))
+  due = earliest(due, earliest(earliest(self.requests.wake_at, self.consent.wake_at), self.update_due))
   local now = self.clock()
   -- One that fires too early does no harm, and is not worth another.
   if self.timer and (not due or self.timer_due > due or self.timer_due <= now) then
@@ -301,7 +306,7 @@ end
 local function is_time_to_update(self)
   if not self.update then return false end
   return self.clock() >= self.update_due or self.jobs:count() == 0 and not self.jobs:has_waiting()
-    and self.courier:is_idle()
+    and self.consent:is_idle() and self.courier:is_idle()
 end
 
 -- Deals with one event: the link's, the agent's own, or the world's.
@@ -315,7 +320,9 @@ local function handle(self, event)
     checked(self, event[3], event[4])
   elseif name == input.EVENT then
     self.jobs:deliver_input(event)
-  elseif not input.is_input(name) and not self.link:handle(event) then
+  elseif input.is_input(name) then
+    self.consent:input(event)
+  elseif not self.link:handle(event) then
     if name == presence.ASK then
       presence.answer(event[2], about(self))
     elseif name == update.EVENT then
@@ -357,6 +364,8 @@ end
 -- Runs jobs, and sends what they have to say. Returns whether there is more to do at once.
 local function work(self)
   local started = self.clock()
+  -- Before the jobs, of which a yes makes one.
+  protected(self, self.consent.tick, self.consent)
   local busy = self.jobs:has_waiting() and protected(self, self.jobs.run, self.jobs)
   self.link:held_up(self.clock() - started)
   protected(self, tell_label, self)
@@ -393,7 +402,9 @@ end
 -- @treturn string|nil The new version's source, if there is one.
 -- @throws What ended it, if that was none of both.
 function agent:run()
+  if self.policy == policy.ASK then input.mark() end
   local ok, result = pcall(loop, self)
+  input.unmark()
   self.link:close()
   if self.timer then pcall(cancel_timer, self.timer) end
   if not ok then error(result, 0) end

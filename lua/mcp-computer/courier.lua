@@ -48,8 +48,9 @@ end
 --- Says that a request was taken.
 -- @tparam string id
 -- @tparam[opt] boolean is_detached Whether its job goes on by itself since the bridge said so.
-function courier:accept(id, is_detached)
-  send(self, { type = "accepted", id = id, detached = is_detached or nil })
+-- @tparam[opt] boolean is_asking Whether the player is asked yet whether it may run.
+function courier:accept(id, is_detached, is_asking)
+  send(self, { type = "accepted", id = id, detached = is_detached or nil, asking = is_asking or nil })
 end
 
 --- Sends an answer that needs not be kept.
@@ -151,6 +152,7 @@ local function event_of(request, now)
     code = request.code,
     exclusive = request.exclusive,
     notBegun = not request.has_begun or nil,
+    asking = request.is_asking or nil,
     outputBytes = request.printed or request.stream.total,
     outputArrived = request.stream and request.stream:arrived_bytes() or request.printed,
   }

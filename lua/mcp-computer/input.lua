@@ -4,7 +4,9 @@
 -- the player's programs too, and could not be told from a player's. So they travel through the game's queue, in order
 -- with all else, under a name of the agent's, and with the job they are for.
 
-local error, format, rawget, rawset, type = error, string.format, rawget, rawset, type
+local error, format, rawequal, rawget, rawset = error, string.format, rawequal, rawget, rawset
+local select, type = select, type
+local unpack = table.unpack or unpack
 local library = os
 
 local input = {}
@@ -48,6 +50,40 @@ end
 function input.leave()
   running = nil
   if rawget(library, "queueEvent") == input.queue then rawset(library, "queueEvent", game_queue) end
+end
+
+-- The last argument of input that a program has queued, while that is marked.
+local MARK = "mcp_computer_queued"
+-- What stood in the place of `os.queueEvent` before, and what stands there now, while it is marked.
+local unmarked, marking
+
+--- Marks from now on all input that programs queue, so that it can be told from a player's. Whoever kept the game's
+-- `os.queueEvent` from before queues without a mark.
+function input.mark()
+  if marking then return end
+  unmarked = rawget(library, "queueEvent")
+  local before = unmarked
+  marking = function(name, ...)
+    if not NAMES[name] then return before(name, ...) end
+    local arguments = { ... }
+    local count = select("#", ...) + 1
+    arguments[count] = MARK
+    return before(name, unpack(arguments, 1, count))
+  end
+  rawset(library, "queueEvent", marking)
+end
+
+--- Input is no longer marked: all is as it was, if nobody has changed it since.
+function input.unmark()
+  if marking and rawequal(rawget(library, "queueEvent"), marking) then rawset(library, "queueEvent", unmarked) end
+  marking = nil
+end
+
+--- Whether a program has queued this input.
+-- @tparam table event Packed, with its length in `n`.
+-- @treturn boolean
+function input.is_queued(event)
+  return event[event.n] == MARK
 end
 
 return input

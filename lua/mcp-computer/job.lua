@@ -169,6 +169,15 @@ local function body(self, env)
   self.outcome = outcome
 end
 
+--- How one ends that could not begin in time.
+-- @treturn table An outcome.
+function job.expired()
+  return {
+    ok = false, kind = "expired", message = "its time was up before it could begin, so it was not run",
+    hint = EXPIRED_HINT,
+  }
+end
+
 --- Makes a job; nothing of it runs before the first @{job:resume}.
 -- @param id Its request's.
 -- @tparam string code
@@ -251,10 +260,7 @@ end
 function job:resume(event)
   if not self.has_begun then
     if is_late(self) then
-      self.outcome = {
-        ok = false, kind = "expired", message = "its time was up before it could begin, so it was not run",
-        hint = EXPIRED_HINT,
-      }
+      self.outcome = job.expired()
       return
     end
     self.has_begun = true

@@ -1,5 +1,6 @@
 --- The requests of version 1: each is answered once, on the connection it came by, with all that it printed.
 
+local consent = require("mcp-computer.consent")
 local methods = require("mcp-computer.methods")
 local output = require("mcp-computer.output")
 local reply = require("mcp-computer.reply")
@@ -9,10 +10,10 @@ local pcall, setmetatable, tostring, type = pcall, setmetatable, tostring, type
 local legacy = {}
 legacy.__index = legacy
 
---- @tparam table options `jobs`; `send(connection, message)`: see @{link:send}.
+--- @tparam table options `jobs`; `consent`; `send(connection, message)`: see @{link:send}.
 -- @treturn legacy
 function legacy.new(options)
-  return setmetatable({ jobs = options.jobs, transmit = options.send }, legacy)
+  return setmetatable({ jobs = options.jobs, consent = options.consent, transmit = options.send }, legacy)
 end
 
 local function send(self, connection, id, message)
@@ -27,13 +28,29 @@ local function key_of(connection, id)
   return type(id) .. " " .. tostring(id) .. " " .. connection.url
 end
 
-local function start_job(self, connection, id, code)
+local function nothing() end
+
+local function start_job(self, connection, id, code, question)
   local key = key_of(connection, id)
-  if self.jobs:find(key) then return nil end -- it is never run twice, and will be answered
-  if not self.jobs:start(key, id, code, { owner = connection, output = output.new() }) then
-    return methods.too_many_jobs()
+  -- It is never run twice, and will be answered.
+  if self.jobs:find(key) or self.consent:has(key) then return nil end
+  local function begin()
+    return self.jobs:start(key, id, code, { owner = connection, output = output.new() })
   end
-  return nil
+  local function answer(outcome)
+    send(self, connection, id, reply.encode(connection, id, outcome))
+  end
+  if not question then return not begin() and methods.too_many_jobs() or nil end
+  local is_taken = self.consent:ask({
+    key = key, heading = question.heading, text = question.text,
+    -- A bridge of version 1 does not say until when it may begin.
+    is_late = nothing, on_shown = nothing,
+    on_yes = function()
+      if not begin() then answer(methods.too_many_jobs()) end
+    end,
+    on_no = answer,
+  })
+  return not is_taken and consent.too_many() or nil
 end
 
 --- Takes a frame, if it is a request.
@@ -41,9 +58,9 @@ end
 -- @tparam table frame
 function legacy:handle(connection, frame)
   if frame.type ~= "request" or not reply.is_id(frame.id) then return end
-  local ok, outcome = pcall(methods.call, frame, function(code, _, handler)
+  local ok, outcome = pcall(methods.call, frame, function(code, _, handler, question)
     if handler then return { ok = false, kind = "unsupported", message = "unknown method" } end
-    return start_job(self, connection, frame.id, code)
+    return start_job(self, connection, frame.id, code, question)
   end)
   if not ok then
     outcome = { ok = false, kind = "runtime", message = "mcp-computer: internal error: " .. tostring(outcome) }

@@ -5,8 +5,9 @@ local console = require("mcp-computer.console")
 local handlers = require("mcp-computer.handlers")
 local jobs = require("mcp-computer.jobs")
 local json = require("mcp-computer.json")
+local policy = require("mcp-computer.policy")
 
-local next, rawequal, type = next, rawequal, type
+local next, pcall, rawequal, type = next, pcall, rawequal, type
 
 -- The handlers that bridges have shipped here.
 local shipped = handlers.new()
@@ -27,24 +28,12 @@ function methods.too_many_jobs()
     "Wait until some have ended, or start mcp-computer anew on that computer.")
 end
 
---- The policies of an agent: whatever a bridge asks, or only what is built into the agent and changes nothing.
-methods.FULL, methods.READ_ONLY = "full", "read-only"
-
--- What a read-only agent answers. A bridge can name a handler's hash and source as it likes; so of those none counts.
-local CHANGES_NOTHING = { ping = true }
-
-local policy = methods.FULL
+local chosen = policy.FULL
 
 --- Says what this start of the agent lets bridges do.
--- @tparam string chosen
-function methods.set_policy(chosen)
-  policy = chosen
-end
-
-local function not_built_in()
-  return refusal("this computer's agent was started read-only: it runs no code that comes from a bridge, only what is "
-    .. "built into it", "Only a person at that computer can change it: by `set mcp_computer.read_only false`, and by "
-    .. "starting mcp-computer without --read-only.")
+-- @tparam string name A policy's.
+function methods.set_policy(name)
+  chosen = name
 end
 
 -- A method gets the request's `params`, a table, and `start` (see below). It returns the outcome, or nil if the answer
@@ -107,10 +96,20 @@ by_name["run-handler"] = function(params, start)
   return outcome, outcome == nil
 end
 
+-- What the player is asked: what is to run, and what the bridge calls it.
+local function question_of(method, code, handler)
+  if not handler then return { heading = method, text = code } end
+  local arguments = {}
+  for i = 1, handler.arguments.n do arguments[i] = handler.arguments[i] end
+  local ok, given = pcall(json.encode, json.array(arguments), json.RAW)
+  return { heading = handler.name, text = (ok and given or "") .. "\n" .. code }
+end
+
 --- Starts what a request asks for.
 -- @tparam table request The frame: `id`, `method`, `params`.
--- @tparam function start Starts a job: `start(code, params, handler)` returns nil, or the outcome of one that can't
---   start. `handler`: see @{job.new}.
+-- @tparam function start Starts a job: `start(code, params, handler, question)` returns nil, or the outcome of one that
+--   can't start. `handler`: see @{job.new}. `question`: `{heading, text}`, which the player has to answer before it
+--   begins, or nil.
 -- @treturn table|nil Its outcome (see @{reply}), or nil if a job was started.
 -- @treturn boolean Whether it was taken, not refused.
 function methods.call(request, start)
@@ -123,11 +122,14 @@ function methods.call(request, start)
       hint = "This agent answers ping, exec-lua and run-handler. A newer one may know more: update it from the bridge.",
     }, false
   end
-  if policy == methods.READ_ONLY and not CHANGES_NOTHING[request.method] then return not_built_in(), false end
+  local verdict = policy.judge(chosen, request.method)
+  if verdict == policy.REFUSES then return refusal(policy.why_refused(chosen)), false end
   local params = request.params
   if params == nil or rawequal(params, json.null) then params = {} end
   if type(params) ~= "table" then return refusal("params must be an object"), false end
-  return method(params, start)
+  return method(params, function(code, its, handler)
+    return start(code, its, handler, verdict == policy.ASKS and question_of(request.method, code, handler) or nil)
+  end)
 end
 
 return methods

@@ -1,5 +1,7 @@
 --- The command line.
 
+local policy = require("mcp-computer.policy")
+
 local find, format, match, sub = string.find, string.format, string.match, string.sub
 
 local options = {}
@@ -12,8 +14,11 @@ local DOCTOR = "doctor"
 local VALUES = {
   ["-url"] = "url", ["--url"] = "url",
   ["-token"] = "token", ["--token"] = "token",
+  ["-policy"] = "policy", ["--policy"] = "policy",
 }
-local FLAGS = { ["-read-only"] = "read_only", ["--read-only"] = "read_only" }
+-- Flags that stand for a policy.
+local POLICIES = { ["-read-only"] = policy.READ_ONLY, ["--read-only"] = policy.READ_ONLY }
+local TWO_POLICIES = "One policy is enough: two different ones were given"
 
 --- How the program is called.
 -- @tparam string program Its name.
@@ -28,13 +33,14 @@ function options.usage(program)
     "For example:",
     program .. " ws://192.168.1.20:3001",
     "If the bridge wants a token: --token <token>, or once: set mcp_computer.token <token>",
-    "To run no code that comes from the bridge: --read-only, or once: set mcp_computer.read_only true",
+    "What bridges may do: --policy full (the default), ask (you are asked each time) or read-only (nothing of theirs "
+      .. "runs), or once: set mcp_computer.policy ask",
   }
 end
 
 --- Reads the arguments.
 -- @tparam {string,...} args
--- @treturn table|nil `action` (`run`, `doctor`, `help` or `version`), `url`, `token`, `read_only`.
+-- @treturn table|nil `action` (`run`, `doctor`, `help` or `version`), `url`, `token`, `policy`.
 -- @treturn string|nil What is wrong with them.
 function options.parse(args)
   local result = { action = "run" }
@@ -47,8 +53,9 @@ function options.parse(args)
       return { action = ACTIONS[arg] }
     elseif arg == DOCTOR and i == 1 then
       result.action = DOCTOR
-    elseif FLAGS[arg] then
-      result[FLAGS[arg]] = true
+    elseif POLICIES[arg] then
+      if result.policy and result.policy ~= POLICIES[arg] then return nil, TWO_POLICIES end
+      result.policy = POLICIES[arg]
     elseif key then
       if not name then
         i = i + 1
@@ -56,6 +63,12 @@ function options.parse(args)
       end
       if not value or value == "" or not name and find(value, "^%-") then
         return nil, format("%s must be followed by its value", name or arg)
+      end
+      if key == "policy" then
+        if not policy.is_known(value) then
+          return nil, format("%s must be %s, not %s", name or args[i - 1], policy.CHOICE, value)
+        end
+        if result.policy and result.policy ~= value then return nil, TWO_POLICIES end
       end
       result[key] = value
     elseif sub(arg, 1, 1) == "-" then

@@ -1,5 +1,8 @@
 --- The requests of version 2: each runs at most once, and is answered until the answer has arrived.
 
+local consent = require("mcp-computer.consent")
+local identity = require("mcp-computer.identity")
+local job = require("mcp-computer.job")
 local json = require("mcp-computer.json")
 local memory = require("mcp-computer.memory")
 local methods = require("mcp-computer.methods")
@@ -37,7 +40,7 @@ local UNCLAIMED = "the bridge whose call waited for it was gone for over a minut
 
 local LEASE_HINT = "Wait until that job has ended, or cancel it. Without exclusive the code runs beside it."
 
---- @tparam table options `boot`: this start's name; `clock()`: seconds; `courier`; `jobs`; `memory`.
+--- @tparam table options `boot`: this start's name; `clock()`: seconds; `courier`; `jobs`; `memory`; `consent`.
 -- @treturn requests
 function requests.new(options)
   return setmetatable({
@@ -46,6 +49,7 @@ function requests.new(options)
     courier = options.courier,
     jobs = options.jobs,
     memory = options.memory,
+    consent = options.consent,
     count = 0,       -- requests so far
     holder = nil,    -- the request whose job holds the turtle
     sweep_at = 0,    -- when requests are looked through next, in seconds
@@ -98,7 +102,8 @@ local function new_request(self, frame, arrived_at)
     expires = arrived_at + deadline_of(frame) + REMEMBERED_SECONDS,
     start_before = type(frame.startBefore) == "number" and frame.startBefore or nil,
     is_job = false,
-    has_begun = false,  -- whether its job has
+    has_begun = false,  -- whether its job has, or its question: that counts as begun
+    is_asking = false,  -- whether the player is asked yet whether it may run
     code = nil,         -- a job's code, or the beginning of it
     exclusive = nil,    -- whether the job holds the turtle
     stream = nil,       -- what the job prints
@@ -129,20 +134,14 @@ local function lease_refusal(self)
     .. number.format(floor(self.clock() - holder.arrived_at)) .. " s", LEASE_HINT)
 end
 
--- Starts a request's job. Returns nil, or the outcome of one that can't start.
-local function start_job(self, request, code, params, handler)
-  local exclusive = params.exclusive
-  if rawequal(exclusive, json.null) then exclusive = nil end
-  if exclusive ~= nil and type(exclusive) ~= "boolean" then
-    return failure("refused", "params.exclusive must be true or false")
-  end
-  if exclusive and self.holder then return lease_refusal(self) end
+-- What the job of a request is made of. One that has been asked about may begin at any time then.
+local function new_setup(self, request, params, handler, was_asked)
   -- A handler is a function of a table; other code that comes by its hash is a script's.
   local tells = handler and handler.method and told.new() or nil
   local output = stream.new(self.memory.budget, tells)
-  local started = self.jobs:start(request.key, request.id, code, {
+  return {
     request = request,
-    start_before = request.start_before,
+    start_before = not was_asked and request.start_before or nil,
     -- Not before: until then nobody knows whether it will run.
     on_begin = function()
       request.has_begun = true
@@ -153,15 +152,59 @@ local function start_job(self, request, code, params, handler)
     where = not handler and params.where or nil,
     output = output,
     answer = function(outcome, pause) return reply.raw(request.id, outcome, output.total, pause) end,
+  }
+end
+
+-- Asks the player whether a request's job may begin. Returns nil, or the outcome of one that can't be asked about.
+local function ask(self, request, question, begin)
+  local is_taken = self.consent:ask({
+    key = request.key, heading = question.heading, text = question.text,
+    is_late = function() return request.start_before ~= nil and identity.time() >= request.start_before end,
+    on_late = function() finish(self, request, job.expired()) end,
+    on_shown = function()
+      request.has_begun, request.is_asking = true, true
+      self.courier:accept(request.id, request.detached, true)
+    end,
+    on_yes = function()
+      request.is_asking = false
+      if not begin() then finish(self, request, methods.too_many_jobs()) end
+    end,
+    on_no = function(outcome)
+      request.is_asking = false
+      finish(self, request, outcome)
+    end,
   })
-  if not started then return methods.too_many_jobs() end
+  return not is_taken and consent.too_many() or nil
+end
+
+-- Starts a request's job, or asks whether it may. Returns nil, or the outcome of one that can't start.
+local function start_job(self, request, code, params, handler, question)
+  local exclusive = params.exclusive
+  if rawequal(exclusive, json.null) then exclusive = nil end
+  if exclusive ~= nil and type(exclusive) ~= "boolean" then
+    return failure("refused", "params.exclusive must be true or false")
+  end
+  if exclusive and self.holder then return lease_refusal(self) end
+  local setup = new_setup(self, request, params, handler, question ~= nil)
+  local function begin() return self.jobs:start(request.key, request.id, code, setup) end
+  if question then
+    local refusal = ask(self, request, question, begin)
+    if refusal then return refusal end
+  elseif not begin() then
+    return methods.too_many_jobs()
+  end
   request.is_job = true
   -- In CraftOS-PC `sub` alone would keep all of it.
   request.code = handler and handler.name or concat({ sub(code, 1, SHOWN_CODE) })
   request.exclusive = exclusive or false
-  request.stream = output
+  request.stream = setup.output
   if exclusive then self.holder = request end
   return nil
+end
+
+-- Ends a request's job, or takes back its question.
+local function stop(self, key, why)
+  if not self.consent:cancel(key, why) then self.jobs:cancel(key, why) end
 end
 
 -- A bridge asks for a request, and so claims its job on this connection, if a call waits for it there.
@@ -179,8 +222,8 @@ local function take(self, frame, arrived_at)
     -- It came in parts. It may have been run before, and forgotten.
     ok, outcome = true, late()
   else
-    ok, outcome, is_taken = pcall(methods.call, frame, function(code, params, handler)
-      return start_job(self, request, code, params, handler)
+    ok, outcome, is_taken = pcall(methods.call, frame, function(code, params, handler, question)
+      return start_job(self, request, code, params, handler, question)
     end)
   end
   if not ok then
@@ -202,7 +245,7 @@ local function asked(self, frame, arrived_at)
     take(self, frame, arrived_at)
   elseif request.state == memory.RUNNING then
     claim(self, request, frame)
-    if request.has_begun then self.courier:accept(request.id, request.detached) end
+    if request.has_begun then self.courier:accept(request.id, request.detached, request.is_asking) end
   elseif request.state == memory.FINISHED then
     self.courier:answer_again(request)
   else
@@ -216,7 +259,7 @@ local function detach(self, frame)
   if request and request.state == memory.RUNNING then
     request.detached = true
     self.attached[request.key] = nil
-    self.courier:accept(request.id, true)
+    self.courier:accept(request.id, true, request.is_asking)
   elseif request and request.state == memory.FINISHED then
     self.courier:answer_again(request)
   else
@@ -237,7 +280,7 @@ local function cancel(self, frame, arrived_at)
   end
   if request.state == memory.RUNNING then
     -- One that has ended just now is answered with how it ended.
-    self.jobs:cancel(request.key)
+    stop(self, request.key)
   elseif request.state == memory.FINISHED then
     self.courier:answer_again(request)
   else
@@ -272,17 +315,17 @@ function requests:handle(frame, arrived_at)
 end
 
 --- A request's job has ended.
--- @tparam job job
-function requests:job_ended(job)
-  local request = job.request
-  if request.state == memory.RUNNING then finish(self, request, job.outcome, job.answer) end
+-- @tparam job ended
+function requests:job_ended(ended)
+  local request = ended.request
+  if request.state == memory.RUNNING then finish(self, request, ended.outcome, ended.answer) end
 end
 
 --- A request's job is about to turn the computer off: what it has so far is all there will be.
--- @tparam job job
-function requests:job_halts(job)
-  self:job_ended(job)
-  self.courier:flush(job.request)
+-- @tparam job halting
+function requests:job_halts(halting)
+  self:job_ended(halting)
+  self.courier:flush(halting.request)
 end
 
 --- The ids of all jobs of which an answer is due or kept.
@@ -319,7 +362,7 @@ local function stop_unclaimed(self, now)
       self.attached[key] = nil
     elseif due and now >= due then
       self.attached[key] = nil
-      self.jobs:cancel(key, UNCLAIMED)
+      stop(self, key, UNCLAIMED)
     elseif due and (not self.wake_at or due < self.wake_at) then
       self.wake_at = due
     end

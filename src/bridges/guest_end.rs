@@ -348,8 +348,12 @@ impl Computers<'_> {
                     acknowledge(outgoing::ack(&id));
                 }
             }
-            Ok(AgentFrame::Accepted { id, detached }) => {
-                computer.accepted(&id, detached);
+            Ok(AgentFrame::Accepted {
+                id,
+                detached,
+                asking,
+            }) => {
+                computer.accepted(&id, detached, asking);
             }
             Ok(AgentFrame::Output(piece)) => {
                 let arrived = outgoing::output_ack(&piece.id, piece.seq);

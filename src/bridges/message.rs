@@ -21,7 +21,7 @@ use crate::{
         link::{Link, Terms},
     },
     wire::{
-        hello::{AgentProgram, Machine},
+        hello::{AgentPolicy, AgentProgram, Machine},
         limits::DEFAULT_MAX_MESSAGE,
         names::{Boot, RequestId},
     },
@@ -288,6 +288,9 @@ pub struct Introduction {
     /// What the agent can do. Bridges up to 1.0.0 don't tell.
     #[serde(default, skip_serializing_if = "Option::is_none")]
     pub capabilities: Option<Vec<String>>,
+    /// What the agent lets bridges do. Bridges up to 1.1.0 don't tell, and it refuses by itself what it does not.
+    #[serde(default, skip_serializing_if = "AgentPolicy::is_full")]
+    pub policy: AgentPolicy,
     /// Where the link came from.
     pub address: SocketAddr,
     /// When it was made.
@@ -321,6 +324,7 @@ impl Introduction {
             key_mark: facts.key_mark.clone(),
             changed_hands: computer.change_of_hands(),
             capabilities: facts.capabilities.clone(),
+            policy: facts.policy,
             address: facts.address,
             linked_since: facts.linked_since,
             last_seen: Some(facts.last_seen()),
@@ -343,6 +347,7 @@ impl Introduction {
             boot: self.boot.clone(),
             key_mark: self.key_mark.clone(),
             capabilities: self.capabilities.clone(),
+            policy: self.policy,
             address: self.address,
             linked_since: self.linked_since,
             last_seen: Default::default(),

@@ -29,6 +29,9 @@ pub struct JobSnapshot {
     pub started: SystemTime,
     /// Where it stands.
     pub stage: Stage,
+    /// Whether its computer's player is asked yet whether it may run.
+    #[serde(default, skip_serializing_if = "std::ops::Not::not")]
+    pub asking: bool,
     /// How many bytes it has printed.
     pub printed: u64,
     /// From where on the output is told.
@@ -69,6 +72,7 @@ impl JobSnapshot {
                 of_script: job.of_script,
                 started: job.started,
                 stage: progress.stage,
+                asking: progress.asking,
                 printed: progress.printed(),
                 from,
                 output: cursor.map(|_| BASE64.encode(bytes)),
@@ -94,6 +98,7 @@ impl JobSnapshot {
             .unwrap_or_default();
         progress.restore_output(self.from, bytes, self.printed);
         progress.stage = self.stage;
+        progress.asking = self.asking;
         progress.end = self.end.map(Arc::new);
         progress.ended = self.ended;
         let about = About::listed(&self.code, self.exclusive).of_script(self.of_script);
@@ -160,7 +165,7 @@ mod tests {
         let job = Job::new("b7-1".into(), About::listed("print('hi')", false));
         let told = || JobSnapshot::outline(ComputerId(3).into(), &job).into_job();
         assert_eq!(told().stage(), Stage::Asked);
-        job.accept();
+        job.accept(false);
         assert_eq!(told().stage(), Stage::Running);
     }
 }

@@ -354,14 +354,15 @@ impl Computer {
         open
     }
 
-    /// The computer has taken this request, and may know that its job goes on by itself; tells whether it is known.
-    pub fn accepted(&self, id: &RequestId, detached: bool) -> bool {
+    /// The computer has taken this request, and may know that its job goes on by itself, or be asking its player whether it
+    /// may run; tells whether it is known.
+    pub fn accepted(&self, id: &RequestId, detached: bool, asking: bool) -> bool {
         if self.pings.accepted(id) {
             return true;
         }
         let job = self.job(id);
         if let Some(job) = &job {
-            job.accept();
+            job.accept(asking);
             if detached {
                 job.note_detached();
             }
@@ -372,7 +373,7 @@ impl Computer {
     /// A job has printed; the job, if there is one.
     pub fn printed(&self, piece: OutputPiece) -> Option<Arc<Job>> {
         self.job(&piece.id).inspect(|job| {
-            job.accept();
+            job.accept(false);
             self.room.make(piece.bytes.len());
             job.print(piece);
         })
@@ -419,7 +420,7 @@ impl Computer {
         match self.job(&report.id) {
             Some(job) => {
                 if !report.not_begun {
-                    job.accept();
+                    job.accept(report.asking);
                 }
             }
             None => {

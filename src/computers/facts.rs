@@ -10,7 +10,7 @@ use tokio::time::Instant;
 
 use super::{holder::KeyMark, key::ComputerKey};
 use crate::wire::{
-    hello::{AgentProgram, Hello, Machine},
+    hello::{AgentPolicy, AgentProgram, Hello, Machine},
     names::Boot,
 };
 
@@ -33,6 +33,8 @@ pub struct Facts {
     /// What the agent can do beyond what each of its version does; none: the bridge that holds the link port is of
     /// version 1.0.0, which doesn't tell.
     pub capabilities: Option<Vec<String>>,
+    /// What the agent lets bridges do.
+    pub policy: AgentPolicy,
     /// Where the link came from.
     pub address: SocketAddr,
     /// When the link was made.
@@ -81,6 +83,7 @@ impl Facts {
             boot: hello.dialect().boot().cloned(),
             key_mark: Some(KeyMark::of(hello.key.as_deref())),
             capabilities: Some(hello.capabilities.clone()),
+            policy: hello.policy,
             address,
             linked_since: SystemTime::now(),
             last_seen: LastSeen::default(),
@@ -109,6 +112,7 @@ impl Facts {
             boot: self.boot.clone(),
             key_mark: self.key_mark.clone(),
             capabilities: self.capabilities.clone(),
+            policy: self.policy,
             address: self.address,
             linked_since: self.linked_since,
             last_seen: LastSeen {

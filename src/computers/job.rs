@@ -87,6 +87,8 @@ impl<'a> About<'a> {
 pub struct Progress {
     /// Where it stands.
     pub stage: Stage,
+    /// Whether its computer's player is asked yet whether it may run. That counts as running.
+    pub asking: bool,
     /// The start of the agent program that it was sent to. It runs on no other.
     pub boot: Option<Boot>,
     /// What of it may have reached the computer.
@@ -169,6 +171,7 @@ impl Job {
         job.progress.send_modify(|progress| {
             if !report.not_begun {
                 progress.stage = Stage::Running;
+                progress.asking = report.asking;
             }
             progress.output.lose(report.output_arrived);
         });
@@ -330,15 +333,22 @@ impl Job {
         self.look(|progress| progress.waited_for_until)
     }
 
-    /// Notes that the computer has it.
-    pub fn accept(&self) {
+    /// Notes that the computer has it, or asks its player yet whether it may run.
+    pub fn accept(&self, asking: bool) {
         self.progress.send_if_modified(|progress| {
-            let first = progress.is_asked();
-            if first {
-                progress.stage = Stage::Running;
+            let is_news = progress.is_asked() || progress.asking != asking;
+            if progress.has_ended() || !is_news {
+                return false;
             }
-            first
+            progress.stage = Stage::Running;
+            progress.asking = asking;
+            true
         });
+    }
+
+    /// Whether its computer's player is asked yet whether it may run.
+    pub fn is_asking(&self) -> bool {
+        self.look(|progress| progress.asking)
     }
 
     /// Takes a piece of output; one that came before changes nothing.
@@ -417,6 +427,7 @@ impl Job {
             let end = if is_room { end } else { end.not_kept() };
             progress.end = Some(Arc::new(end));
             progress.stage = Stage::Ended;
+            progress.asking = false;
             progress.ended = Some(SystemTime::now());
             true
         })
@@ -428,6 +439,7 @@ impl Progress {
     pub(crate) fn new() -> Self {
         Self {
             stage: Stage::Asked,
+            asking: false,
             boot: None,
             sent: Sent::Nothing,
             given_up: false,

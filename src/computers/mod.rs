@@ -50,5 +50,6 @@ pub use self::{
 pub use crate::wire::{
     error::{AgentError, ErrorKind},
     frame::Answer,
+    hello::AgentPolicy,
     names::{Boot, Method, RequestId},
 };

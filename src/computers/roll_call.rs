@@ -427,7 +427,7 @@ mod tests {
         assert!((&mut call).now_or_never().is_none());
         // This one has it, and only takes its time.
         let slow = world.sent[1].last();
-        assert!(world.computers[1].accepted(&slow.as_str().into(), false));
+        assert!(world.computers[1].accepted(&slow.as_str().into(), false, false));
         tokio::time::advance(ACCEPT_TIME).await;
         assert!((&mut call).now_or_never().is_none());
         assert_eq!((world.sent[0].count(), world.sent[1].count()), (2, 1));

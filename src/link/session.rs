@@ -738,9 +738,13 @@ impl Session {
         let new_protocol = self.link.dialect().is_v2();
         match frame {
             AgentFrame::Response(response) => return self.take_response(response, text),
-            AgentFrame::Accepted { id, detached } if new_protocol => {
+            AgentFrame::Accepted {
+                id,
+                detached,
+                asking,
+            } if new_protocol => {
                 let guest = self.pass_on(&id, text);
-                if !self.computer.accepted(&id, detached) && !guest {
+                if !self.computer.accepted(&id, detached, asking) && !guest {
                     self.unasked.take()?;
                 }
             }

@@ -3,8 +3,10 @@
 
 use std::{pin::pin, sync::Arc, time::Duration};
 
-use super::{Context, listener::Belongs, telling::Telling};
-use crate::computers::{Ask, Computer, Job, Stage, TooManyJobs, Waited};
+use thiserror::Error;
+
+use super::{Context, listener::Belongs, telling::Telling, wording::name_of};
+use crate::computers::{AgentPolicy, Ask, Computer, Job, Stage, TooManyJobs, Waited};
 
 /// How long, once a call's time is up, the computer has to say that it stopped the code.
 pub const STOP_TIME: Duration = Duration::from_millis(800);
@@ -30,17 +32,42 @@ pub struct Asked {
     pub printed: u64,
 }
 
+/// Why a computer was not asked.
+#[derive(Debug, Error)]
+pub enum NotAsked {
+    /// It can't take more.
+    #[error(transparent)]
+    TooManyJobs(#[from] TooManyJobs),
+    /// Its agent would refuse it; the computer's name.
+    #[error(
+        "refused error on computer {0}: its agent was started read-only: it runs no code that comes from a bridge, only \
+         what is built into it. Only a person at that computer can change it: by `set mcp_computer.policy full`, \
+         `set mcp_computer.read_only false`, and by starting mcp-computer without --policy and --read-only."
+    )]
+    ReadOnly(String),
+}
+
 /// Asks a computer, and waits for the job's end for `time` at most. Dropping the future cancels the job.
 ///
 /// # Errors
-/// The computer has too many jobs that have not ended.
+/// The computer has too many jobs that have not ended, or is linked read-only.
 pub async fn ask(
     context: Context<'_>,
     computer: &Arc<Computer>,
     ask: Ask<'_>,
     behalf: Behalf<'_>,
     time: Duration,
-) -> Result<Asked, TooManyJobs> {
+) -> Result<Asked, NotAsked> {
+    let facts = computer.facts();
+    // One that is away may come back with another policy.
+    if facts.policy == AgentPolicy::ReadOnly
+        && !ask.method.changes_nothing()
+        && computer.link().is_some()
+    {
+        context.notes.about(computer);
+        context.note_refused();
+        return Err(NotAsked::ReadOnly(name_of(&facts)));
+    }
     let job = context.fleet.begin(computer, ask)?;
     context.notes.about(computer);
     let _noted = context.call.map(|call| call.waits_for(computer, &job));

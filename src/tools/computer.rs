@@ -8,18 +8,18 @@ use tokio::time::Instant;
 
 use super::{
     Context,
-    asking::{self, Behalf, STOP_TIME, held},
+    asking::{self, Behalf, NotAsked, STOP_TIME, held},
     listener::Belongs,
     outcome,
     plain_chunk::{Piece, chunk_of},
     telling::Telling,
     unanswered::Unanswered,
-    wording::name_of,
+    wording::{name_of, waits_for_player},
 };
 use crate::{
     computers::{
         AgentError, Answer, Ask, Cancelled, Computer, End, ErrorKind, Gate, Job, Method, RequestId,
-        TooManyJobs, Waited,
+        Waited,
     },
     wire::text::{TextMode, decode_value},
 };
@@ -36,9 +36,12 @@ pub struct Ran {
 /// Why Lua on a computer did not come to its end.
 #[derive(Debug, Error)]
 pub enum RunError {
-    /// The computer can't take more.
+    /// The computer was not asked.
     #[error(transparent)]
-    TooManyJobs(#[from] TooManyJobs),
+    NotAsked(#[from] NotAsked),
+    /// Its time was up before the player had answered; what is to be said of it.
+    #[error("{0}")]
+    WaitsForPlayer(String),
     /// It failed there, in the words of [`outcome`].
     #[error("{0}")]
     Failed(String),
@@ -185,6 +188,12 @@ impl Errand<'_> {
         };
         match waited {
             Waited::Ended => ended(computer, &job, read),
+            // A yes starts it yet, by itself.
+            Waited::Running if job.is_asking() => {
+                computer.detach(&job).await;
+                let waits = waits_for_player(&computer.facts(), &job.id);
+                failed(RunError::WaitsForPlayer(waits))
+            }
             Waited::Running | Waited::NotTaken => match computer.stop(&job, STOP_TIME).await {
                 Cancelled::Ended => {
                     let telling =

@@ -32,7 +32,16 @@ fn is_stop(answer: &Answer) -> bool {
     error.is_some_and(|error| error.kind == ErrorKind::Cancelled)
 }
 
-/// The values a job returned, as they are shown, one a line; nothing if it did not return.
+/// Whether a job's player was asked, and it was taken back before the answer.
+pub fn was_taken_back(progress: &Progress) -> bool {
+    let Some(End::Answered(answer)) = progress.end.as_deref() else {
+        return false;
+    };
+    let error = answer.error.as_ref();
+    error.is_some_and(|error| error.kind == ErrorKind::Refused && error.not_begun)
+}
+
+/// The values a job returned, as they are shown, one a line; nothing if it did not return. A handler's are JSON.
 pub fn values(end: &End) -> Vec<String> {
     let End::Answered(Answer {
         result: Some(result),
@@ -41,12 +50,18 @@ pub fn values(end: &End) -> Vec<String> {
     else {
         return Vec::new();
     };
-    result
-        .get("returns")
-        .and_then(Value::as_array)
-        .into_iter()
-        .flatten()
-        .map(|value| as_value(&show(value)))
+    let list = |key| {
+        result
+            .get(key)
+            .and_then(Value::as_array)
+            .into_iter()
+            .flatten()
+    };
+    let of_handler = list("values").map(|value| text::read(&value.to_string()).into_owned());
+    list("returns")
+        .map(show)
+        .chain(of_handler)
+        .map(|shown| as_value(&shown))
         .collect()
 }
 

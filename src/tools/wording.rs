@@ -7,7 +7,7 @@ use std::{
 
 use crate::{
     base::text::one_line,
-    computers::{Computer, ComputerKey, Facts, Presence, holder::ChangeOfHands},
+    computers::{Computer, ComputerKey, Facts, Presence, RequestId, holder::ChangeOfHands},
 };
 
 /// `12 (Label: base-turtle)`, or `12 (Label: nil)` without a label.
@@ -80,6 +80,16 @@ pub fn whether_it_runs(computer: &Computer, now: SystemTime) -> String {
             "The computer has been {away}, and it is not known whether the code runs there."
         ),
     }
+}
+
+/// That code waits for a player, when its call's time is up.
+pub fn waits_for_player(facts: &Facts, job: &RequestId) -> String {
+    format!(
+        "Nothing of it has run yet: computer {} asks its player first (--policy ask), and waits for the answer, as job {job}. \
+         A yes within 60 s of the question starts it; otherwise it ends as refused. get-job {job} shows which, cancel-job \
+         takes it back.",
+        name_of(facts)
+    )
 }
 
 /// That a computer's number changed hands, for whoever got an answer from it.

@@ -27,6 +27,8 @@ pub enum AgentFrame {
         id: RequestId,
         /// Whether its job goes on by itself, since the bridge said so.
         detached: bool,
+        /// Whether the agent asks its player yet whether it may run.
+        asking: bool,
     },
     /// A piece of what a job printed (version 2).
     Output(OutputPiece),
@@ -120,6 +122,9 @@ pub struct JobReport {
     /// Whether it waits for its turn yet.
     #[serde(default)]
     pub not_begun: bool,
+    /// Whether its player is asked yet whether it may run.
+    #[serde(default)]
+    pub asking: bool,
     /// How many bytes it has printed so far.
     #[serde(default)]
     pub output_bytes: u64,
@@ -169,6 +174,8 @@ struct Wire<'a> {
     #[serde(default)]
     detached: Option<bool>,
     #[serde(default)]
+    asking: Option<bool>,
+    #[serde(default)]
     name: Option<String>,
     #[serde(default)]
     label: Option<String>,
@@ -211,6 +218,7 @@ pub fn read(message: &str, mode: TextMode) -> Result<AgentFrame, FrameError> {
         "accepted" => AgentFrame::Accepted {
             id: request(wire.id)?,
             detached: wire.detached.unwrap_or(false),
+            asking: wire.asking.unwrap_or(false),
         },
         "output" => AgentFrame::Output(OutputPiece {
             id: request(wire.id)?,

@@ -68,6 +68,8 @@ pub struct Hello {
     pub jobs: Vec<RequestId>,
     /// What it can do beyond the first agents of version 2, by name.
     pub capabilities: Vec<String>,
+    /// What it lets bridges do.
+    pub policy: AgentPolicy,
     /// What its clock showed when it said so, in milliseconds since 1970 (version 2). Only from an agent that has the
     /// capability `startBefore`: it begins no request after the moment that this names.
     pub at: Option<u64>,
@@ -85,6 +87,50 @@ impl Hello {
             0 | 1 => Dialect::V1,
             _ => Dialect::V2(Boot::from(self.boot.clone().unwrap_or_default())),
         }
+    }
+}
+
+/// What an agent lets bridges do. It keeps to that itself.
+#[derive(Debug, Clone, Copy, Default, PartialEq, Eq, Deserialize, Serialize)]
+#[serde(from = "String", into = "&'static str")]
+pub enum AgentPolicy {
+    /// Whatever they ask, as far as is known: agents of version 1 tell nothing, and a later one may tell another word.
+    #[default]
+    Full,
+    /// What changes nothing, and what a player at the computer says yes to.
+    Ask,
+    /// What changes nothing.
+    ReadOnly,
+}
+
+impl AgentPolicy {
+    /// As it stands in a hello, and on the agent's command line.
+    pub fn as_str(self) -> &'static str {
+        match self {
+            Self::Full => "full",
+            Self::Ask => "ask",
+            Self::ReadOnly => "read-only",
+        }
+    }
+
+    /// Whether it is [`AgentPolicy::Full`].
+    pub fn is_full(&self) -> bool {
+        *self == Self::Full
+    }
+}
+
+impl From<String> for AgentPolicy {
+    fn from(word: String) -> Self {
+        [Self::Ask, Self::ReadOnly]
+            .into_iter()
+            .find(|policy| policy.as_str() == word)
+            .unwrap_or_default()
+    }
+}
+
+impl From<AgentPolicy> for &'static str {
+    fn from(policy: AgentPolicy) -> Self {
+        policy.as_str()
     }
 }
 
@@ -136,6 +182,8 @@ struct WireHello {
     #[serde(default)]
     capabilities: Value,
     #[serde(default)]
+    policy: Value,
+    #[serde(default)]
     at: Value,
 }
 
@@ -183,6 +231,7 @@ pub(super) fn read(message: &str) -> Result<Hello, HelloError> {
                 .collect(),
             _ => Vec::new(),
         },
+        policy: serde_json::from_value(wire.policy).unwrap_or_default(),
         at: wire.at.as_u64().filter(|_| keeps_start),
         capabilities: match wire.capabilities {
             Value::Array(names) => names
@@ -324,6 +373,22 @@ mod tests {
                 r#"{{"type":"hello","computerId":1,"protocol":2,"key":{key}}}"#
             ));
             assert_eq!(read.unwrap().key.is_some(), taken, "{key}");
+        }
+    }
+
+    #[test]
+    fn a_policy_is_one_that_is_known_or_counts_as_full() {
+        for (policy, read_as) in [
+            (r#","policy":"ask""#, AgentPolicy::Ask),
+            (r#","policy":"read-only""#, AgentPolicy::ReadOnly),
+            (r#","policy":"full""#, AgentPolicy::Full),
+            (r#","policy":"of-tomorrow""#, AgentPolicy::Full),
+            (r#","policy":7"#, AgentPolicy::Full),
+            (r#","policy":null"#, AgentPolicy::Full),
+            ("", AgentPolicy::Full),
+        ] {
+            let read = hello(&format!(r#"{{"type":"hello","computerId":1{policy}}}"#));
+            assert_eq!(read.unwrap().policy, read_as, "{policy}");
         }
     }
 

@@ -191,6 +191,14 @@ pub enum Method {
 }
 
 impl Method {
+    /// Whether an agent does it whatever its policy is.
+    pub fn changes_nothing(self) -> bool {
+        match self {
+            Self::Ping => true,
+            Self::ExecLua | Self::RunHandler => false,
+        }
+    }
+
     /// As it stands in a frame.
     pub fn as_str(self) -> &'static str {
         match self {

@@ -56,6 +56,7 @@ mod own_files;
 mod papers;
 #[cfg(unix)]
 mod picture;
+mod policy;
 mod printing;
 mod properties;
 mod readme;

@@ -100,6 +100,10 @@ impl Native for CancelJob {
                     MaxChars::default().into(),
                 )))
             }
+            Cancelled::Ended if job.look(outcome::was_taken_back) => Ok(text(format!(
+                "Job {} on computer {name} was taken back: the player had not allowed it yet, and nothing of it was run.",
+                job.id
+            ))),
             Cancelled::Ended => Ok(text(format!(
                 "Job {} on computer {name} had ended by itself. get-job shows its result.",
                 job.id

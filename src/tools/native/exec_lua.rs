@@ -13,12 +13,11 @@ use thiserror::Error;
 use super::typed::Native;
 use crate::{
     computers::{
-        About, Ask, Cancelled, Computer, ComputerKey, Gate, Job, Method, RequestId, TooManyJobs,
-        Waited,
+        About, Ask, Cancelled, Computer, ComputerKey, Gate, Job, Method, RequestId, Waited,
     },
     tools::{
         Context,
-        asking::{self, Behalf, STOP_TIME, held},
+        asking::{self, Behalf, NotAsked, STOP_TIME, held},
         bounds::{self, MaxChars},
         choosing::{ChoiceError, choose},
         job_text::{JobFailed, Shown, so_far, whole},
@@ -27,7 +26,7 @@ use crate::{
         outcome::{self, MINDS_WHERE, OLD_AGENT},
         text,
         unanswered::Unanswered,
-        wording::{name_of, whether_it_runs, why_out_of_reach},
+        wording::{name_of, waits_for_player, whether_it_runs, why_out_of_reach},
     },
 };
 
@@ -71,7 +70,7 @@ pub enum ExecError {
     #[error(transparent)]
     NotChosen(#[from] ChoiceError),
     #[error(transparent)]
-    TooManyJobs(#[from] TooManyJobs),
+    NotAsked(#[from] NotAsked),
     #[error(transparent)]
     Failed(#[from] JobFailed),
     #[error(
@@ -204,6 +203,7 @@ impl Arguments {
     fn still_running(&self, computer: &Computer, job: &Job, shown: Shown) -> String {
         let (name, ms, id) = (name_of(&computer.facts()), self.timeout_ms, &job.id);
         let said = |cursor| match why_out_of_reach(computer, SystemTime::now()) {
+            None if job.is_asking() => waits_for_player(&computer.facts(), id),
             None => format!(
                 "The code still runs on computer {name} after {ms} ms, as job {id}. {} shows how it goes on, cancel-job \
                  stops it.",

@@ -15,7 +15,7 @@ use crate::{
         excerpt::shortened,
         text::{one_line, timestamp},
     },
-    computers::{Computer, LinkPort, Presence, Unreachable},
+    computers::{AgentPolicy, Computer, LinkPort, Presence, Unreachable},
     tools::{
         Context,
         bounds::fitting,
@@ -240,6 +240,11 @@ fn in_words(computer: &Computer, now: SystemTime) -> String {
         )),
         None => parts.push("agent of protocol version 1".to_owned()),
     }
+    match facts.policy {
+        AgentPolicy::Full => {}
+        AgentPolicy::Ask => parts.push("asks its player before code runs".to_owned()),
+        AgentPolicy::ReadOnly => parts.push("read-only: runs no code of a bridge".to_owned()),
+    }
     if let Some(change) = computer.change_of_hands() {
         parts.push(format!(
             "changed hands {}: shows another key than the one that was linked from {} before, so it may be another \
@@ -275,6 +280,9 @@ fn in_fields(computer: &Computer, now: SystemTime) -> Value {
     }
     if let Some(agent) = &facts.agent {
         fields["agent"] = json!(agent);
+    }
+    if !facts.policy.is_full() {
+        fields["policy"] = json!(facts.policy);
     }
     if let Some(change) = computer.change_of_hands() {
         fields["changedHands"] = json!(timestamp(change.since));

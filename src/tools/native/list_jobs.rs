@@ -146,6 +146,12 @@ pub fn state(computer: &Computer, job: &Job, progress: &Progress, now: SystemTim
     match (progress.stage, progress.end.as_deref(), progress.ended) {
         (Stage::Asked, ..) => format!("asked for {}", ago(job.started, now)),
         (Stage::Running, ..) => match out_of_reach(computer, now) {
+            None if progress.asking => {
+                format!(
+                    "waiting for the player's yes, asked for {}",
+                    ago(job.started, now)
+                )
+            }
             None => format!("running for {}", time_between(job.started, now)),
             Some(away) => format!(
                 "begun {}, {away}: not known whether it still runs",

@@ -1,0 +1,208 @@
+--- Asks the player whether what a bridge wants may run, one question at a time.
+--
+-- The answer is typed, and ended with Enter, so that a key that was meant for something else is none. What a program
+-- queues never counts (@{input.mark}).
+
+local input = require("mcp-computer.input")
+local number = require("mcp-computer.number")
+
+local ceil, max, min = math.ceil, math.max, math.min
+local find, format, gmatch, gsub, lower, sub = string.find, string.format, string.gmatch, string.gsub, string.lower,
+  string.sub
+local remove = table.remove
+local pcall, setmetatable = pcall, setmetatable
+local print, write = print, write
+local term = term
+local keys = keys
+
+local consent = {}
+consent.__index = consent
+
+--- Questions that may wait, the one that is asked among them.
+consent.LIMIT = 16
+-- How long the player has to answer.
+local ANSWER_SECONDS = 60
+-- Rows of the screen that show what is to run, at least and at most, and those that the rest of a question takes.
+local LEAST_ROWS, MOST_ROWS, OTHER_ROWS = 3, 12, 5
+-- Characters of an answer; more are not taken.
+local TYPED_LIMIT = 8
+
+local YES = { yes = true }
+local NO = { n = true, no = true }
+
+local HINT = "Ask a person at that computer, and then ask again."
+
+local function refusal(message, hint)
+  return { ok = false, kind = "refused", message = message, hint = hint, not_begun = true }
+end
+
+--- What is answered where there is no room for a question.
+-- @treturn table An outcome.
+function consent.too_many()
+  return refusal("its player is already asked about " .. consent.LIMIT .. " others (--policy ask)",
+    "Wait until those are answered: list-jobs shows them.")
+end
+
+--- @tparam function clock Seconds.
+-- @treturn consent
+function consent.new(clock)
+  return setmetatable({
+    clock = clock,
+    waiting = {},  -- questions, see `consent:ask`; the first is asked, once it has `due`
+    typed = "",    -- the answer so far
+    wake_at = nil, -- when something is to be done, in seconds
+  }, consent)
+end
+
+-- Output must not be able to fail: the player's terminal may be anything by now.
+local function say(line)
+  pcall(print, line)
+end
+
+-- What is to run, as far as the screen has room for it: what is left out is said.
+local function shown(text)
+  local ok, width, height = pcall(term.getSize)
+  if not ok then width, height = 51, 19 end
+  local rows = max(LEAST_ROWS, min(MOST_ROWS, height - OTHER_ROWS))
+  -- Characters that would move the cursor, or show nothing, could hide what follows.
+  text = gsub(gsub(text, "\r\n?", "\n"), "[^\n\32-\126]", "?")
+  local lines, used = {}, 0
+  for line in gmatch(text .. "\n", "(.-)\n") do
+    if rows == 0 then break end
+    if find(line, "%S") then
+      local part = sub(line, 1, rows * width)
+      lines[#lines + 1] = part
+      rows = rows - ceil(#part / width)
+      line = part
+    end
+    used = used + #line + 1
+  end
+  if used < #text then lines[#lines + 1] = "... and " .. number.format(#text - used) .. " more bytes" end
+  return lines
+end
+
+-- Shows the first question to the player.
+local function show(self, question)
+  question.due = self.clock() + ANSWER_SECONDS
+  self.typed = ""
+  question.on_shown()
+  say("A bridge wants to run here, by " .. question.heading .. ":")
+  local lines = shown(question.text)
+  for i = 1, #lines do say(lines[i]) end
+  say(format("Type yes or no, and Enter, within %d s:", ANSWER_SECONDS))
+end
+
+-- Takes out a question, and says how it ended.
+local function settle(self, index, word)
+  local question = remove(self.waiting, index)
+  if question.due then say(word) end
+  return question
+end
+
+--- Puts a question to the player, once those before it are answered.
+-- @tparam table question `key`: tells it from all others; `heading`: what the bridge calls it; `text`: what is to run;
+--   `is_late()`: whether it may not begin any more; `on_late()`: called if that was so before the player saw it;
+--   `on_shown()`: called when the player sees it; `on_yes()`; `on_no(outcome)`: called with how it ended without a yes.
+-- @treturn boolean Whether there was room for it.
+function consent:ask(question)
+  if #self.waiting >= consent.LIMIT then return false end
+  self.waiting[#self.waiting + 1] = question
+  return true
+end
+
+-- The index of a question.
+local function index_of(self, key)
+  for i = 1, #self.waiting do
+    if self.waiting[i].key == key then return i end
+  end
+  return nil
+end
+
+--- @tparam string key
+-- @treturn boolean Whether there is such a question.
+function consent:has(key)
+  return index_of(self, key) ~= nil
+end
+
+--- @treturn boolean Whether no question waits.
+function consent:is_idle()
+  return #self.waiting == 0
+end
+
+--- Takes back a question.
+-- @tparam string key
+-- @tparam[opt] string why
+-- @treturn boolean Whether there was one.
+function consent:cancel(key, why)
+  local index = index_of(self, key)
+  if not index then return false end
+  local question = settle(self, index, "It was taken back.")
+  if question.due then
+    question.on_no(refusal("it was cancelled before the player had allowed it" .. (why and ": " .. why or "")))
+  else
+    question.on_no({ ok = false, kind = "cancelled", message = why or "cancelled", not_begun = true })
+  end
+  return true
+end
+
+-- The player has ended a line.
+local function answered(self)
+  local word = lower(self.typed)
+  self.typed = ""
+  say("")
+  if YES[word] then
+    settle(self, 1, "It begins.").on_yes()
+  elseif NO[word] then
+    settle(self, 1, "It is not run.").on_no(refusal("the player at that computer said no", HINT))
+  else
+    say("Please type yes or no, and Enter:")
+  end
+end
+
+local function take_back_letter(self)
+  if self.typed == "" then return end
+  self.typed = sub(self.typed, 1, -2)
+  pcall(function()
+    local x, y = term.getCursorPos()
+    term.setCursorPos(x - 1, y)
+    term.write(" ")
+    term.setCursorPos(x - 1, y)
+  end)
+end
+
+--- Takes the player's input, if a question is asked.
+-- @tparam table event Packed, with its length in `n`.
+function consent:input(event)
+  local question = self.waiting[1]
+  if not question or not question.due or input.is_queued(event) then return end
+  local name, value = event[1], event[2]
+  if name == "char" and #self.typed < TYPED_LIMIT then
+    self.typed = self.typed .. value
+    pcall(write, value)
+  elseif name == "key" and (value == keys.enter or value == keys.numPadEnter) then
+    answered(self)
+  elseif name == "key" and value == keys.backspace then
+    take_back_letter(self)
+  end
+end
+
+--- Does what is due by now.
+function consent:tick()
+  self.wake_at = nil
+  while self.waiting[1] do
+    local question = self.waiting[1]
+    if not question.due and not question.is_late() then show(self, question) end
+    if question.due and self.clock() < question.due then
+      self.wake_at = question.due
+      return
+    end
+    settle(self, 1, "No answer came: it is not run.")
+    if question.due then
+      question.on_no(refusal("the player at that computer did not answer within " .. ANSWER_SECONDS .. " s", HINT))
+    else
+      question.on_late()
+    end
+  end
+end
+
+return consent
