@@ -17,6 +17,7 @@ local methods = require("mcp-computer.methods")
 local policy = require("mcp-computer.policy")
 local presence = require("mcp-computer.presence")
 local requests = require("mcp-computer.requests")
+local screens = require("mcp-computer.screens")
 local update = require("mcp-computer.update")
 
 local find, format, sub = string.find, string.format, string.sub
@@ -150,6 +151,8 @@ local function on_job_halt(self, job, name)
   job.output:write("[" .. name .. " was called; the computer goes down now]\n")
   if job.setup.handler then
     job.outcome = { ok = true, result = { values = json.array({}) }, halts = true }
+  elseif job.setup.is_program then
+    job.outcome = { ok = true, result = { success = true }, halts = true }
   else
     job.outcome = { ok = true, returns = describe.values({ n = 0 }, 1), halts = true }
   end
@@ -198,6 +201,10 @@ function agent.new(options)
     program = options.program,
     on_end = function(job) on_job_end(self, job) end,
     on_halt = function(job, name) on_job_halt(self, job, name) end,
+  })
+  screens.provide("job", {
+    find = function(name) return self.jobs:screen(name) end,
+    names = function() return self.jobs:screens() end,
   })
   self.memory = memory.new(clock)
   self.courier = courier.new({ name = sub(self.boot, -6), clock = clock, memory = self.memory, send = send })

@@ -7,6 +7,7 @@
 
 local paper = require("mcp-computer.paper")
 local present = require("mcp-computer.present")
+local window = require("mcp-computer.window")
 
 local byte, find, gsub = string.byte, string.find, string.gsub
 local match, rep, sub = string.match, string.rep, string.sub
@@ -283,7 +284,8 @@ end
 
 --- Makes a job's console.
 -- @tparam table options `output`: where what it prints goes; `on_much()`: called where `output:write` returns true and
---   nobody else sees it; `where`: @{console.JOB}, @{console.SCREEN} or nil.
+--   nobody else sees it; `where`: @{console.JOB}, @{console.SCREEN} or nil; `width`, `height`: those of a window of its
+--   own, or nil: those of the agent's terminal.
 -- @treturn console Its `terminal` is what the job is to be resumed with.
 function console.new(options)
   local parent = term_current()
@@ -305,9 +307,11 @@ function console.new(options)
     tail = nil,            -- the end of the output
     undrawn = nil,         -- what of it is not on the target yet
     paper = nil,
+    view = nil,            -- what others read of it
   }, console)
-  if options.where == console.JOB and paper.is_possible() then
-    self.width, self.height = parent.getSize()
+  if options.where == console.JOB then
+    local width, height = parent.getSize()
+    self.width, self.height = options.width or width, options.height or height
     self.tail = paper.new_tail(self.width, self.height)
   else
     self.target = parent
@@ -332,6 +336,24 @@ function console:screen()
   local block = "\n" .. match(shown, "^\n*(.*)$")
   if sub(expected, -#block) == block then return nil end
   return shown
+end
+
+-- The window of its own, with all on it that was printed; the code does not notice.
+local function up_to_date(self)
+  local was_touched = self.is_touched
+  reach(self)
+  self.is_touched = was_touched
+  return window.screen(self.target)
+end
+
+--- The job's own window, for others to read at any time.
+-- @treturn table|nil See @{screens.find}; it has no `press` yet. Nil if the job has none.
+function console:shown()
+  if not self.tail then return nil end
+  self.view = self.view or setmetatable({}, {
+    __index = function(_, name) return up_to_date(self)[name] end,
+  })
+  return self.view
 end
 
 return console

@@ -7,7 +7,8 @@
 
 local find, gmatch, match, sub = string.find, string.gmatch, string.match, string.sub
 local concat = table.concat
-local error, format, next, rawequal, type = error, string.format, next, rawequal, type
+local error, format, next, rawequal = error, string.format, next, rawequal
+local select, type = select, type
 local real_pcall, real_xpcall, real_resume = pcall, xpcall, coroutine.resume
 local create = coroutine.create
 local coroutine_library = coroutine
@@ -15,6 +16,13 @@ local traceback = debug and debug.traceback
 local getinfo = debug and debug.getinfo
 
 local guard = {}
+
+-- What the game says of an error whose handler could not run; ours has no other reason than a stack that is full.
+local NO_ROOM_FOR_HANDLER, OVERFLOW = "error in error handling", "stack overflow"
+
+local function pack(...)
+  return { n = select("#", ...), ... }
+end
 
 local ABORT = "Too long without yielding"
 -- A longer traceback is cut at this many bytes.
@@ -151,6 +159,29 @@ function guard.traceback(chunk, thrown)
   end
   if last == 0 then return nil end
   return sub(concat(lines, "\n", 1, last), 1, TRACEBACK_LIMIT)
+end
+
+--- Calls a function, and takes note of where it throws.
+-- @tparam string chunk See @{guard.traceback}.
+-- @tparam function f
+-- @treturn table What `xpcall` returns, packed, with its length in `n`.
+-- @return What was thrown, if something was.
+-- @treturn string|nil Where.
+function guard.run(chunk, f)
+  local thrown, trace
+  local was_told = false
+  local results = pack(real_xpcall(f, function(value)
+    -- First of all, since what follows may fail, on a stack or in a memory that is full.
+    thrown, was_told = value, true
+    trace = guard.traceback(chunk, value)
+  end))
+  -- The game doesn't tell the handler of everything: before 1.104 not of an error that has come out of a coroutine,
+  -- before 1.109.4 not of a stack that is full, and CraftOS-PC not of a memory that is.
+  if not results[1] and not was_told then
+    thrown = results[2]
+    if thrown == NO_ROOM_FOR_HANDLER then thrown = OVERFLOW end
+  end
+  return results, thrown, trace
 end
 
 return guard

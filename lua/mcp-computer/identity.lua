@@ -106,7 +106,7 @@ function identity.hello(options)
     policy = options.policy,
     capabilities = json.array({
       "cancel", "output", "parts", "jobs", "exclusive", "handlers", "detach", "where", "startBefore", "tells",
-      "largeHandlers",
+      "largeHandlers", "programs",
     }),
     at = identity.time(),
     maxMessage = identity.MAX_MESSAGE,

@@ -11,12 +11,13 @@ local identity = require("mcp-computer.identity")
 local json = require("mcp-computer.json")
 local present = require("mcp-computer.present")
 local printing = require("mcp-computer.printing")
+local program = require("mcp-computer.program")
 
 local find = string.find
 local create, resume, running = coroutine.create, coroutine.resume, coroutine.running
 local status, yield = coroutine.status, coroutine.yield
-local error, next, pcall, rawequal, select = error, next, pcall, rawequal, select
-local setmetatable, type, xpcall = setmetatable, type, xpcall
+local error, next, pcall, rawequal = error, next, pcall, rawequal
+local setmetatable, type = setmetatable, type
 local unpack = table.unpack or unpack
 local term_current = term.current
 local globals = _G
@@ -47,14 +48,7 @@ local OVERFLOW_HINT = "The stack is full: a function calls itself without end or
 local MEMORY_HINT = "The code keeps more than there is memory for. Look for a list or a text that grows without end; "
   .. "let go of what is done with, or write it to a file piece by piece."
 
--- What the game says of an error whose handler could not run; ours has no other reason than a stack that is full.
-local NO_ROOM_FOR_HANDLER = "error in error handling"
-
 local EXPIRED_HINT = "It came later than its call could wait, or other jobs kept it waiting. Give the call more time."
-
-local function pack(...)
-  return { n = select("#", ...), ... }
-end
 
 -- What of a handler is called: its source, or a function of the table that it returns.
 local function call_handler(self, code)
@@ -125,41 +119,45 @@ local function run(self, code)
   if self.setup.handler then
     call = function() return call_handler(self, code) end
   end
-  local thrown, trace
-  local was_told = false
-  local results = pack(xpcall(call, function(value)
-    -- First of all, since what follows may fail, on a stack or in a memory that is full.
-    thrown, was_told = value, true
-    trace = guard.traceback(self.chunk, value)
-  end))
+  local results, thrown, trace = guard.run(self.chunk, call)
   if results[1] then
     if not self.setup.handler then return { ok = true, returns = describe.values(results, 2) } end
     local values = json.array({})
     for i = 2, results.n do values[i - 1] = results[i] == nil and json.null or results[i] end
     return { ok = true, result = { values = values } }
   end
-  -- The game doesn't tell the handler of everything: before 1.104 not of an error that has come out of a coroutine,
-  -- before 1.109.4 not of a stack that is full, and CraftOS-PC not of a memory that is.
-  if not was_told then
-    thrown = results[2]
-    if thrown == NO_ROOM_FOR_HANDLER then thrown = OVERFLOWS[1] end
-  end
   return failure(self, describe.error_text(thrown), trace)
+end
+
+-- Compiles the code and runs it.
+local function compile_and_run(self, env)
+  local handler = self.setup.handler
+  local code, problem = chunk.compile(self.code, self.chunk, env, handler ~= nil and handler.method ~= nil)
+  if code then return run(self, code) end
+  return { ok = false, kind = "syntax", message = describe.error_text(problem) }
+end
+
+-- Runs the command line.
+local function run_program(self)
+  local options = self.program
+  local ended = program.run(self.code, {
+    shell = options.shell, multishell = options.multishell, require = options.require,
+    shows_errors = self.setup.where == console.SCREEN,
+  })
+  if not ended then return { ok = true, result = { success = true } } end
+  local outcome = failure(self, ended.message, ended.trace)
+  outcome.kind = ended.kind or outcome.kind
+  return outcome
 end
 
 -- What the job's coroutine runs: all that takes time, from compiling the code to writing the answer, so that it meets
 -- the same limits as the code.
 local function body(self, env)
-  local handler = self.setup.handler
-  local code, problem = chunk.compile(self.code, self.chunk, env, handler ~= nil and handler.method ~= nil)
   local outcome
-  if code then
-    outcome = run(self, code)
-  else
-    outcome = { ok = false, kind = "syntax", message = describe.error_text(problem) }
-  end
+  if self.setup.is_program then outcome = run_program(self) else outcome = compile_and_run(self, env) end
   self.is_answering = true
   outcome.screen = self:screen()
+  if outcome.result then outcome.result.screen = outcome.screen end
   local write_answer = self.setup.answer
   if write_answer then
     self.answer = write_answer(outcome, function()
@@ -186,7 +184,7 @@ end
 --   nil; `start_before`: when it begins at the latest, or nil; see @{identity.time}; `on_begin()`: called right before
 --   it first runs, or nil; `request`: kept in the job; `owner`: likewise; `handler`: `{name, method, arguments}` if the
 --   code is that of a tool, whose values are returned as they are; `told`: what that tells beside what it prints, or
---   nil; `where`: see @{console.new}.
+--   nil; `where`, `width`, `height`: see @{console.new}; `is_program`: whether the code is a command line, not Lua.
 -- @tparam table options `program` (see @{environment.new}); `clock()`: seconds; `on_halt(job, name)`: called before the
 --   computer halts.
 -- @treturn job
@@ -194,8 +192,9 @@ function job.new(id, code, setup, options)
   local self = setmetatable({
     id = id,
     code = code,
-    chunk = setup.handler and setup.handler.name or CHUNK,
+    chunk = setup.handler and setup.handler.name or setup.is_program and code or CHUNK,
     setup = setup,
+    program = options.program,
     has_begun = false,
     request = setup.request,
     owner = setup.owner,     -- to whom its answer goes
@@ -215,6 +214,7 @@ function job.new(id, code, setup, options)
   }, job)
   self.console = console.new({
     output = self.output, on_much = function() give_way(self) end, where = setup.where,
+    width = setup.width, height = setup.height,
   })
   self.terminal = self.console.terminal
   self.printing = printing.new(self.console)

@@ -5,7 +5,8 @@ local guard = require("mcp-computer.guard")
 local input = require("mcp-computer.input")
 
 local remove = table.remove
-local setmetatable, type = setmetatable, type
+local match = string.match
+local rawget, select, setmetatable, tostring, type = rawget, select, setmetatable, tostring, type
 local unpack = table.unpack or unpack
 
 local jobs = {}
@@ -81,6 +82,50 @@ function jobs:deliver_input(event)
   local entry = self.by_key[event[2]]
   -- Any program may queue an event of that name.
   if entry and type(event[3]) == "string" then put(entry, { n = event.n - 2, unpack(event, 3, event.n) }) end
+end
+
+-- Whether a name is that of a job: its id, or the short form of one that a bridge of ours made.
+local function is_called(id, name)
+  if id == name then return true end
+  local drawn, count = match(tostring(id), "^(%x%x%x%x)%x%x%x%x%x%x%x%x(%-%d+)$")
+  return drawn ~= nil and drawn .. count == name
+end
+
+-- Lets a job have an event that is for it alone.
+local function press(entry, name, ...)
+  if type(name) ~= "string" then return false, "an event must have a name" end
+  if entry.last - entry.first + 1 >= INBOX_LIMIT then return false, "too many events wait for it" end
+  put(entry, { n = select("#", ...) + 1, name, ... })
+  return true
+end
+
+--- What a job draws on, out of sight.
+-- @tparam string name Its id, or the short form of that.
+-- @treturn table|nil See @{screens.find}.
+-- @treturn string|nil Why there is none.
+function jobs:screen(name)
+  for i = 1, #self.order do
+    local entry = self.order[i]
+    if is_called(entry.job.id, name) then
+      local screen = entry.job.console:shown()
+      if not screen then return nil, "job " .. name .. " draws on the computer's own screen" end
+      if not rawget(screen, "press") then
+        function screen.press(...) return press(entry, ...) end
+      end
+      return screen
+    end
+  end
+  return nil, "no job " .. name .. " runs here"
+end
+
+--- @treturn {string,...} The ids of all that draw out of sight.
+function jobs:screens()
+  local ids = {}
+  for i = 1, #self.order do
+    local current = self.order[i].job
+    if current.console:shown() then ids[#ids + 1] = tostring(current.id) end
+  end
+  return ids
 end
 
 -- Whether a job has something to do.

@@ -7,6 +7,7 @@ local jobs = require("mcp-computer.jobs")
 local json = require("mcp-computer.json")
 local policy = require("mcp-computer.policy")
 
+local find = string.find
 local next, pcall, rawequal, type = next, pcall, rawequal, type
 
 -- The handlers that bridges have shipped here.
@@ -58,6 +59,28 @@ by_name["exec-lua"] = function(params, start)
   return outcome, outcome == nil
 end
 
+-- Cells of a program's own terminal, at most, each way.
+local MOST_CELLS = 200
+
+local function is_size(value)
+  return value == nil or type(value) == "number" and value % 1 == 0 and value >= 1 and value <= MOST_CELLS
+end
+
+by_name["run-program"] = function(params, start)
+  local command, where = params.command, params.where
+  if type(command) ~= "string" or not find(command, "%S") then
+    return refusal("run-program needs a command line in params.command", "Such as \"ls /\"."), false
+  end
+  if where ~= nil and where ~= console.JOB and where ~= console.SCREEN then
+    return refusal("params.where must be \"job\" or \"screen\""), false
+  end
+  if not is_size(params.width) or not is_size(params.height) then
+    return refusal("params.width and params.height must be whole numbers from 1 to " .. MOST_CELLS), false
+  end
+  local outcome = start(command, params, { name = command, is_program = true })
+  return outcome, outcome == nil
+end
+
 -- A value of a request as a handler gets it: JSON's `null` is nil.
 local function plain(value)
   if type(value) ~= "table" then return value end
@@ -98,7 +121,7 @@ end
 
 -- What the player is asked: what is to run, and what the bridge calls it.
 local function question_of(method, code, handler)
-  if not handler then return { heading = method, text = code } end
+  if not handler or handler.is_program then return { heading = method, text = code } end
   local arguments = {}
   for i = 1, handler.arguments.n do arguments[i] = handler.arguments[i] end
   local ok, given = pcall(json.encode, json.array(arguments), json.RAW)
@@ -119,7 +142,8 @@ function methods.call(request, start)
       ok = false,
       kind = "unsupported",
       message = "unknown method",
-      hint = "This agent answers ping, exec-lua and run-handler. A newer one may know more: update it from the bridge.",
+      hint = "This agent answers ping, exec-lua, run-program and run-handler. A newer one may know more: update it "
+        .. "from the bridge.",
     }, false
   end
   local verdict = policy.judge(chosen, request.method)

@@ -1,11 +1,10 @@
---- A window that nobody sees, whose text can be read in every version of the game; and the end of a text, as much of it
--- as fits on one.
+--- A window that nobody sees, as text; and the end of a text, as much of it as fits on one.
+
+local create = require("mcp-computer.window").create
 
 local concat = table.concat
 local find, gmatch, match, sub = string.find, string.gmatch, string.match, string.sub
-local next, setmetatable, type = next, setmetatable, type
-local term_native = term.native
-local create = window and window.create
+local setmetatable = setmetatable
 
 local paper = {}
 paper.__index = paper
@@ -16,49 +15,25 @@ tail.__index = tail
 -- Wrapped at words, a text fills at least half of each line but one.
 local BYTES_FOR_A_CELL = 4
 
-local function nothing() end
-
 -- How a blank cell is shown whose background is not the usual one of what is drawn: as the game's grey pattern.
 local COLOURED = "\127"
-
--- What the window believes to be drawn on: it takes down each line. Windows before 1.84 can't be read otherwise.
-local function new_reader(parent, lines)
-  local reader = {}
-  for name, method in next, term_native() do
-    if type(method) == "function" then reader[name] = nothing end
-  end
-  for _, name in next, { "isColour", "isColor", "getPaletteColour", "getPaletteColor" } do
-    reader[name] = parent[name]
-  end
-  local row = 1
-  function reader.setCursorPos(_, y) row = y end
-  function reader.blit(text, _, background) lines[row] = { text = text, background = background } end
-  return reader
-end
-
---- @treturn boolean Whether the game has windows.
-function paper.is_possible()
-  return create ~= nil
-end
 
 --- @tparam table parent A terminal, for what colours there are.
 -- @tparam number width
 -- @tparam number height
 -- @treturn paper Its `window` is drawn on as any other.
 function paper.new(parent, width, height)
-  local lines = {}
   return setmetatable({
-    lines = lines,
     height = height,
-    window = create(new_reader(parent, lines), 1, 1, width, height, false),
+    window = create(parent, 1, 1, width, height, false),
   }, paper)
 end
 
 -- The background that most cells have.
-local function usual_background(lines)
+local function usual_background(backgrounds)
   local counts, usual = {}, nil
-  for row = 1, #lines do
-    for colour in gmatch(lines[row].background, ".") do
+  for row = 1, #backgrounds do
+    for colour in gmatch(backgrounds[row], ".") do
       counts[colour] = (counts[colour] or 0) + 1
       if not usual or counts[colour] > counts[usual] then usual = colour end
     end
@@ -67,8 +42,7 @@ local function usual_background(lines)
 end
 
 -- A line's text, with a mark where only the background shows something.
-local function marked(line, usual)
-  local text, background = line.text, line.background
+local function marked(text, background, usual)
   if not find(background, "[^" .. usual .. "]") then return text end
   local cells = {}
   for x = 1, #text do
@@ -81,12 +55,15 @@ end
 
 --- @treturn string What is on it, without blanks at the ends of lines and empty lines at the end.
 function paper:text()
-  self.window.setVisible(true)
-  self.window.setVisible(false)
-  local usual = usual_background(self.lines)
+  local texts, backgrounds = {}, {}
+  for row = 1, self.height do
+    local text, _, background = self.window.getLine(row)
+    texts[row], backgrounds[row] = text, background
+  end
+  local usual = usual_background(backgrounds)
   local lines, last = {}, 0
   for row = 1, self.height do
-    lines[row] = match(marked(self.lines[row], usual), "^(.-) *$")
+    lines[row] = match(marked(texts[row], backgrounds[row], usual), "^(.-) *$")
     if lines[row] ~= "" then last = row end
   end
   return concat(lines, "\n", 1, last)

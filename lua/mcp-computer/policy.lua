@@ -20,7 +20,7 @@ local NAMES = { policy.FULL, policy.ASK, policy.READ_ONLY }
 local CHANGES_NOTHING = { ping = true }
 
 -- The methods all of whose doing is a job, which can wait for a yes.
-local WAITS = { ["exec-lua"] = true, ["run-handler"] = true }
+local WAITS = { ["exec-lua"] = true, ["run-handler"] = true, ["run-program"] = true }
 
 --- @tparam string|any name
 -- @treturn boolean Whether it is a policy's.

@@ -1,6 +1,7 @@
 --- The requests of version 2: each runs at most once, and is answered until the answer has arrived.
 
 local consent = require("mcp-computer.consent")
+local console = require("mcp-computer.console")
 local identity = require("mcp-computer.identity")
 local job = require("mcp-computer.job")
 local json = require("mcp-computer.json")
@@ -135,7 +136,9 @@ local function lease_refusal(self)
 end
 
 -- What the job of a request is made of. One that has been asked about may begin at any time then.
-local function new_setup(self, request, params, handler, was_asked)
+local function new_setup(self, request, params, work, was_asked)
+  local is_program = work ~= nil and work.is_program == true
+  local handler = not is_program and work or nil
   -- A handler is a function of a table; other code that comes by its hash is a script's.
   local tells = handler and handler.method and told.new() or nil
   local output = stream.new(self.memory.budget, tells)
@@ -149,7 +152,11 @@ local function new_setup(self, request, params, handler, was_asked)
     end,
     handler = handler,
     told = tells,
-    where = not handler and params.where or nil,
+    is_program = is_program,
+    -- A program has a terminal of its own unless it is to be seen.
+    where = not handler and params.where or is_program and console.JOB or nil,
+    width = is_program and params.width or nil,
+    height = is_program and params.height or nil,
     output = output,
     answer = function(outcome, pause) return reply.raw(request.id, outcome, output.total, pause) end,
   }

@@ -56,6 +56,7 @@ const MODULES: &[(&str, &str)] = modules![
     "presence",
     "present",
     "printing",
+    "program",
     "reply",
     "requests",
     "screens",

@@ -55,7 +55,7 @@ pub fn whole(computer: &Computer, job: &Job, shown: Shown) -> Result<String, Job
         let failure = end.failure();
         if failure.is_empty() {
             let lead: Vec<_> = if output.is_empty() && from == 0 && end.is_without_words() {
-                words(outcome::nothing_came(computer)).collect()
+                words(outcome::nothing_came(computer, progress.end.as_deref())).collect()
             } else {
                 Vec::new()
             };

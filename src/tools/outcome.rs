@@ -107,9 +107,20 @@ pub fn push_screen(shown: &mut String, end: &End) {
     }
 }
 
+/// Whether it is the end of a command line, of which nothing comes but what it prints and draws.
+fn is_of_program(end: Option<&End>) -> bool {
+    let Some(End::Answered(answer)) = end else {
+        return false;
+    };
+    let result = answer.result.as_ref();
+    result.is_some_and(|result| result.get("success").is_some())
+}
+
 /// What is said of code that ended well, and nothing came of it.
-pub fn nothing_came(computer: &Computer) -> &'static str {
-    if tells_all(computer) {
+pub fn nothing_came(computer: &Computer, end: Option<&End>) -> &'static str {
+    if is_of_program(end) {
+        "The program ended well; it printed nothing."
+    } else if tells_all(computer) {
         "The code ran to its end; it printed nothing and returned nothing."
     } else {
         "The code ran to its end; it returned nothing, and itself printed nothing. What it ran may have printed \

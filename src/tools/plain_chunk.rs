@@ -159,7 +159,8 @@ fn lua_literal(out: &mut String, value: &Value) {
     }
 }
 
-fn lua_string(out: &mut String, text: &str) {
+/// Adds a text as a literal of Lua.
+pub(super) fn lua_string(out: &mut String, text: &str) {
     out.push('"');
     for byte in byte_text::to_bytes(text).iter().copied() {
         match byte {

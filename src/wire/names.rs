@@ -188,6 +188,8 @@ pub enum Method {
     ExecLua,
     /// To run a tool's handler, which it may have from before (capability `handlers`).
     RunHandler,
+    /// To run a command line as the shell does (capability `programs`).
+    RunProgram,
 }
 
 impl Method {
@@ -195,7 +197,7 @@ impl Method {
     pub fn changes_nothing(self) -> bool {
         match self {
             Self::Ping => true,
-            Self::ExecLua | Self::RunHandler => false,
+            Self::ExecLua | Self::RunHandler | Self::RunProgram => false,
         }
     }
 
@@ -205,6 +207,7 @@ impl Method {
             Self::Ping => "ping",
             Self::ExecLua => "exec-lua",
             Self::RunHandler => "run-handler",
+            Self::RunProgram => "run-program",
         }
     }
 }

@@ -58,6 +58,7 @@ mod papers;
 mod picture;
 mod policy;
 mod printing;
+mod programs;
 mod properties;
 mod readme;
 mod sandbox;

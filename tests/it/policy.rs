@@ -402,6 +402,48 @@ async fn an_agent_says_that_it_asks_over_each_link_and_that_it_begins() {
 }
 
 #[tokio::test]
+async fn a_read_only_agent_refuses_what_a_bridge_labels_as_read_only() {
+    let listener = TcpListener::bind("127.0.0.1:0").await.unwrap();
+    let port = listener.local_addr().unwrap();
+    let computer = start(6, "1.113.1", port, "--policy read-only");
+    let hello_ok = json!({"type": "hello-ok", "protocol": 2});
+    let mut bridge = Hand::accept(&listener, hello_ok).await;
+    let hello = bridge.hear(|frame| frame["type"] == "hello").await;
+    assert_eq!(hello["policy"], "read-only");
+    let source = "fs.open('/ran', 'w').close() return {}";
+    let label = json!({"readOnlyHint": true, "destructiveHint": false});
+    let handler = json!({
+        "name": "list-files", "source": source, "arguments": [], "readOnly": true, "policy": "full",
+        "annotations": label, "readOnlyHint": true,
+    });
+    let program = json!({"command": "mkdir /ran", "readOnly": true, "annotations": label});
+    let input =
+        json!({"target": "terminal", "acts": [["event", "terminate", []]], "limitMs": 1000});
+    for (id, method, params) in [
+        ("a-1", "run-handler", handler),
+        ("a-2", "run-program", program),
+        ("a-3", "exec-lua", json!({"code": source, "readOnly": true})),
+        ("a-4", "send-input", input),
+    ] {
+        let mut request = request(id, method, params);
+        request["readOnly"] = json!(true);
+        bridge.say(request).await;
+        let answer = bridge.hear(|frame| frame["id"] == id).await;
+        let kind = &answer["error"]["kind"];
+        // A method that an agent does not know does nothing either.
+        assert!(
+            answer["type"] == "response" && (kind == "refused" || kind == "unsupported"),
+            "{method}: {answer}"
+        );
+    }
+    assert!(computer.read_file("ran").is_none());
+    bridge.say(request("a-5", "ping", json!({}))).await;
+    let is_pong = |frame: &Value| frame["id"] == "a-5" && frame["type"] == "response";
+    let pong = bridge.hear(is_pong).await;
+    assert_eq!(pong["ok"], true, "{pong}");
+}
+
+#[tokio::test]
 async fn a_bridge_of_version_1_waits_for_the_player_as_well() {
     let listener = TcpListener::bind("127.0.0.1:0").await.unwrap();
     let port = listener.local_addr().unwrap();

@@ -1,33 +1,16 @@
 //! `exec-lua`: runs Lua on one computer and shows what came of it.
 
-use std::{
-    sync::Arc,
-    time::{Duration, SystemTime},
-};
-
 use rmcp::model::CallToolResult;
-use serde::{Deserialize, Serialize};
+use serde::Deserialize;
 use serde_json::json;
-use thiserror::Error;
 
-use super::typed::Native;
+use super::{
+    running::{Manner, Run, RunError},
+    typed::Native,
+};
 use crate::{
-    computers::{
-        About, Ask, Cancelled, Computer, ComputerKey, Gate, Job, Method, RequestId, Waited,
-    },
-    tools::{
-        Context,
-        asking::{self, Behalf, NotAsked, STOP_TIME, held},
-        bounds::{self, MaxChars},
-        choosing::{ChoiceError, choose},
-        job_text::{JobFailed, Shown, so_far, whole},
-        listener::Belongs,
-        lua_code,
-        outcome::{self, MINDS_WHERE, OLD_AGENT},
-        text,
-        unanswered::Unanswered,
-        wording::{name_of, waits_for_player, whether_it_runs, why_out_of_reach},
-    },
+    computers::{About, ComputerKey, Method},
+    tools::{Context, choosing::choose, lua_code, text},
 };
 
 pub struct ExecLua;
@@ -38,262 +21,42 @@ pub struct Arguments {
     computer_id: Option<ComputerKey>,
     #[serde(deserialize_with = "lua_code::deserialize")]
     code: String,
-    timeout_ms: u64,
-    on_timeout: OnTimeout,
     exclusive: bool,
-    #[serde(rename = "where")]
-    place: Place,
-    #[serde(default)]
-    max_chars: MaxChars,
-}
-
-/// Where the code's terminal is.
-#[derive(Clone, Copy, PartialEq, Eq, Deserialize, Serialize)]
-#[serde(rename_all = "lowercase")]
-enum Place {
-    /// Nowhere that a player sees; what it shows at the end comes with the answer.
-    Job,
-    /// On the computer's own screen.
-    Screen,
-}
-
-/// What becomes of code that has not ended when the call's time is up.
-#[derive(Clone, Copy, PartialEq, Eq, Deserialize)]
-#[serde(rename_all = "lowercase")]
-enum OnTimeout {
-    Detach,
-    Cancel,
-}
-
-#[derive(Debug, Error)]
-pub enum ExecError {
-    #[error(transparent)]
-    NotChosen(#[from] ChoiceError),
-    #[error(transparent)]
-    NotAsked(#[from] NotAsked),
-    #[error(transparent)]
-    Failed(#[from] JobFailed),
-    #[error(
-        "timeout on computer {computer}: the code was to be stopped after {ms} ms, but the computer does not confirm it. \
-         Job {job} shows what becomes of it."
-    )]
-    StopNotConfirmed {
-        computer: String,
-        ms: u64,
-        job: RequestId,
-    },
-    #[error(
-        "timeout on computer {computer}: the code was to be stopped after {ms} ms, but the computer can't be told. \
-         {whether} It is stopped should the computer come back within two minutes. Job {job} shows what becomes of it."
-    )]
-    NotStopped {
-        computer: String,
-        ms: u64,
-        whether: String,
-        job: RequestId,
-    },
-    /// A person has paused it before anything was sent.
-    #[error("The code was not run: {0}.")]
-    Paused(String),
-    /// What is known of it all the same, with what it printed.
-    #[error("{0}")]
-    Unanswered(String),
-    #[error(
-        "too-large error on computer {computer}: the request is {size} bytes long; the computer takes at most {limit} \
-         bytes. Send the code in smaller pieces."
-    )]
-    TooLarge {
-        computer: String,
-        size: usize,
-        limit: usize,
-    },
+    #[serde(flatten)]
+    manner: Manner,
 }
 
 impl Native for ExecLua {
     const NAME: &'static str = "exec-lua";
     type Arguments = Arguments;
-    type Error = ExecError;
+    type Error = RunError;
 
     async fn run(
         &self,
         context: Context<'_>,
         arguments: Arguments,
-    ) -> Result<CallToolResult, ExecError> {
-        arguments.run(context).await.map(text)
-    }
-}
-
-impl Arguments {
-    async fn run(self, context: Context<'_>) -> Result<String, ExecError> {
-        let computer = choose(self.computer_id, context.fleet).await?;
-        let note = match self.place {
-            Place::Screen => screen_note(&computer),
-            Place::Job => None,
-        };
-        let most = self.max_chars.beside(note.as_deref().unwrap_or_default());
-        let result = self.ask(context, &computer, most).await;
-        let Some(note) = note else { return result };
-        match result {
-            Ok(shown) => Ok(shown + &note),
-            Err(ExecError::Failed(failed)) => Err(failed.noting(&note).into()),
-            other => other,
-        }
-    }
-
-    async fn ask(
-        &self,
-        context: Context<'_>,
-        computer: &Arc<Computer>,
-        most: MaxChars,
-    ) -> Result<String, ExecError> {
-        let mut params = json!({ "code": self.code });
+    ) -> Result<CallToolResult, RunError> {
+        let Arguments {
+            computer_id,
+            code,
+            exclusive,
+            manner,
+        } = arguments;
+        let computer = choose(computer_id, context.fleet).await?;
+        let mut params = json!({ "code": code });
         // An agent of version 1 is sent nothing that it doesn't know.
         if computer.facts().boot.is_some() {
-            params["where"] = json!(self.place);
+            params["where"] = json!(manner.place);
         }
-        if self.exclusive {
+        if exclusive {
             params["exclusive"] = json!(true);
         }
-        let gate = || context.others.paused().is_none();
-        let ask = Ask {
+        let run = Run {
             method: Method::ExecLua,
-            params: Some(&params),
-            about: About::listed(&self.code, self.exclusive),
-            gate: Some(Gate(&gate)),
+            params: &params,
+            about: About::listed(&code, exclusive),
+            note: None,
         };
-        let time = Duration::from_millis(self.timeout_ms);
-        let behalf = Behalf {
-            belongs: Belongs::ToAnswer,
-            handler: None,
-            on_taken: None,
-        };
-        let asking::Asked {
-            job,
-            waited,
-            printed,
-        } = asking::ask(context, computer, ask, behalf, time).await?;
-        // What a person at a terminal has seen already is left out.
-        let from = match context.shows_output() {
-            true => printed,
-            false => 0,
-        };
-        let shown = Shown { most, from };
-        match waited {
-            Waited::Ended => Ok(whole(computer, &job, shown)?),
-            Waited::Away(why) if !job.is_running() => {
-                Err(self.unanswered(computer, &job, Some(&why), shown))
-            }
-            Waited::Running | Waited::Away(_) => match self.on_timeout {
-                OnTimeout::Detach => {
-                    computer.detach(&job).await;
-                    Ok(self.still_running(computer, &job, shown))
-                }
-                OnTimeout::Cancel => self.cancel(computer, &job, shown).await,
-            },
-            Waited::NotTaken => self.not_taken(computer, &job, shown).await,
-            Waited::Held => Err(ExecError::Paused(held(context))),
-            Waited::TooLarge { size, limit } => Err(ExecError::TooLarge {
-                computer: name_of(&computer.facts()),
-                size,
-                limit,
-            }),
-        }
-    }
-
-    fn still_running(&self, computer: &Computer, job: &Job, shown: Shown) -> String {
-        let (name, ms, id) = (name_of(&computer.facts()), self.timeout_ms, &job.id);
-        let said = |cursor| match why_out_of_reach(computer, SystemTime::now()) {
-            None if job.is_asking() => waits_for_player(&computer.facts(), id),
-            None => format!(
-                "The code still runs on computer {name} after {ms} ms, as job {id}. {} shows how it goes on, cancel-job \
-                 stops it.",
-                bounds::call_for(id, cursor)
-            ),
-            Some(away) => format!(
-                "The code had not ended on computer {name} when that left, as job {id}. The computer has been {away}, and \
-                 it is not known whether the code still runs there. get-job {id} shows what becomes of it: it goes on if \
-                 the computer comes back with it while this client is there, and ends as lost if the computer comes back without it."
-            ),
-        };
-        so_far(said, computer, job, shown)
-    }
-
-    async fn cancel(
-        &self,
-        computer: &Arc<Computer>,
-        job: &Arc<Job>,
-        shown: Shown,
-    ) -> Result<String, ExecError> {
-        let ms = self.timeout_ms;
-        match computer.stop(job, STOP_TIME).await {
-            Cancelled::Ended => match job.look(outcome::was_stopped) {
-                true => Ok(self.stopped(computer, job, shown)),
-                // It came to its own end meanwhile.
-                false => Ok(whole(computer, job, shown)?),
-            },
-            Cancelled::Told => Err(ExecError::StopNotConfirmed {
-                computer: name_of(&computer.facts()),
-                ms,
-                job: job.id.clone(),
-            }),
-            Cancelled::Unreachable => Err(ExecError::NotStopped {
-                computer: name_of(&computer.facts()),
-                ms,
-                whether: whether_it_runs(computer, SystemTime::now()),
-                job: job.id.clone(),
-            }),
-        }
-    }
-
-    /// The time was up, and the code was stopped: what the call asked for.
-    fn stopped(&self, computer: &Computer, job: &Job, shown: Shown) -> String {
-        let said = format!(
-            "The code had not ended on computer {} after {} ms, and was stopped, as `onTimeout` asks.",
-            name_of(&computer.facts()),
-            self.timeout_ms,
-        );
-        so_far(|_| said, computer, job, shown)
-    }
-
-    /// The computer never said that it has the request.
-    async fn not_taken(
-        &self,
-        computer: &Arc<Computer>,
-        job: &Arc<Job>,
-        shown: Shown,
-    ) -> Result<String, ExecError> {
-        match computer.stop(job, STOP_TIME).await {
-            Cancelled::Ended => Ok(whole(computer, job, shown)?),
-            Cancelled::Told | Cancelled::Unreachable => {
-                Err(self.unanswered(computer, job, None, shown))
-            }
-        }
-    }
-
-    fn unanswered(
-        &self,
-        computer: &Computer,
-        job: &Arc<Job>,
-        away: Option<&str>,
-        shown: Shown,
-    ) -> ExecError {
-        let unanswered = Unanswered::new(computer, job, u128::from(self.timeout_ms), away);
-        ExecError::Unanswered(so_far(|_| unanswered.to_string(), computer, job, shown))
-    }
-}
-
-/// What to know where code was to show itself on the screen, and the agent is not known to do so; a paragraph.
-fn screen_note(computer: &Computer) -> Option<String> {
-    let facts = computer.facts();
-    match &facts.capabilities {
-        Some(names) if names.iter().any(|name| name == MINDS_WHERE) => None,
-        Some(_) => Some(format!(
-            "\n\nWhat `term` draws is on the computer's screen, but not what is printed: {OLD_AGENT}"
-        )),
-        None => Some(
-            "\n\nWhether what is printed is on the computer's screen too isn't known: the mcp-bridge that holds the link \
-             port is older than this one, and does not tell what the agent can do."
-                .to_owned(),
-        ),
+        manner.run(context, &computer, run).await.map(text)
     }
 }

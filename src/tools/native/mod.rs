@@ -11,7 +11,9 @@ mod kept;
 mod list_computers;
 mod list_jobs;
 mod probe_computers;
+mod run_program;
 mod run_script;
+mod running;
 mod typed;
 
 use std::{sync::Arc, time::Duration};
@@ -32,6 +34,7 @@ pub fn all(host: &Arc<HostHandler>, probe_time: Duration) -> Natives {
         named(list_computers::ListComputers, kept),
         named(list_jobs::ListJobs, kept),
         named(probe_computers::ProbeComputers { time: probe_time }, kept),
+        named(run_program::RunProgram, kept),
         named(run_script::RunScript { host: host.clone() }, kept),
     ])
 }
