@@ -3,6 +3,7 @@
 use std::{
     path::Path,
     process::{ExitCode, Stdio},
+    sync::Arc,
     time::{Duration, Instant},
 };
 
@@ -26,7 +27,7 @@ use super::console::say;
 use crate::{
     link::agent,
     settings::Folders,
-    simulator::{Computer, ComputerOptions, Kind},
+    simulator::{Computer, ComputerOptions, Kind, Land, Position},
     tools,
 };
 
@@ -38,6 +39,30 @@ const COMPUTERS: [(u64, Kind, &str); 2] = [
     (12, Kind::Turtle, "base-turtle"),
     (14, Kind::Computer, "farm"),
 ];
+
+/// What is around them: a rock with coal in it, before the turtle.
+const WORLD: &str = r#"
+[[fill]]
+block = "stone"
+from = [-3, 64, -5]
+to = [3, 66, -1]
+[[block]]
+block = "coal_ore"
+at = [0, 64, -2]
+[[computer]]
+id = 12
+kind = "turtle"
+label = "base-turtle"
+at = [0, 64, 0]
+[[computer]]
+id = 14
+label = "farm"
+at = [3, 64, 1]
+"#;
+
+/// What the turtle does there.
+const TUNNEL: &str = "for _ = 1, 3 do\n  local _, block = turtle.inspect()\n  print('in front: ' .. block.name)\n  \
+                      turtle.dig()\n  turtle.forward()\nend\nreturn turtle.getItemCount(2), turtle.getItemDetail(2).name";
 
 /// Show the main job, step by step, without the game: a client, a bridge and two simulated computers
 #[derive(Debug, Args)]
@@ -117,7 +142,7 @@ async fn demo() -> anyhow::Result<()> {
     say(&format!(
         "\n3. Link two simulated computers, which run the same agent as in the game, to ws://{port}/"
     ));
-    let computers = link_computers(&port)?;
+    let (land, computers) = link_computers(&port)?;
     bridge.wait_for_computers(computers.len()).await?;
     for line in computers
         .iter()
@@ -153,7 +178,21 @@ async fn demo() -> anyhow::Result<()> {
         "a turtle should have the turtle API"
     );
 
-    say("\n6. See what an error looks like, with its traceback and the output so far:");
+    say("\n6. Have the turtle dig a tunnel into the rock before it:");
+    show_land(&land);
+    let tunnel = bridge.lua(12, TUNNEL).await?;
+    ensure!(
+        !tunnel.is_error && tunnel.text.contains("in front: minecraft:coal_ore"),
+        "the turtle should have met coal"
+    );
+    show_land(&land);
+    let at = land.computer(12).map(|(at, _)| at);
+    ensure!(
+        at == Some(Position::new(0, 64, -3)) && land.count("minecraft:coal") == 1,
+        "the turtle should stand three blocks on, with the coal"
+    );
+
+    say("\n7. See what an error looks like, with its traceback and the output so far:");
     let code = "local function dig(depth)\n  print('at depth ' .. depth)\n  error('hit bedrock')\nend\ndig(3)";
     let error = bridge.lua(12, code).await?;
     ensure!(error.is_error, "the call should have failed");
@@ -169,7 +208,7 @@ async fn demo() -> anyhow::Result<()> {
         "the misspelt word should have been a syntax error"
     );
 
-    say("\n7. Close the bridge's stdin, as a client does that leaves:");
+    say("\n8. Close the bridge's stdin, as a client does that leaves:");
     drop(computers);
     let start = Instant::now();
     let _ = timeout(STEP_TIME, bridge.client.cancel())
@@ -241,22 +280,26 @@ async fn start_bridge(
     Ok((child, session))
 }
 
-fn link_computers(port: &str) -> anyhow::Result<Vec<Computer>> {
-    COMPUTERS
-        .iter()
-        .map(|(id, kind, label)| {
-            let mut options =
-                ComputerOptions::new(*id).with_file("mcp-computer.lua", agent::program());
-            options.kind = *kind;
-            options.label = Some((*label).to_owned());
-            Computer::start(
-                options,
-                &format!("mcp-computer ws://{port}/"),
-                &Handle::current(),
-            )
+/// The computers, in one world.
+fn link_computers(port: &str) -> anyhow::Result<(Arc<Land>, Vec<Computer>)> {
+    let (land, _) = Land::read(WORLD).context("the demo's world is not right")?;
+    let start = |(id, kind, label): &(u64, Kind, &str)| {
+        let mut options = ComputerOptions::new(*id).with_file("mcp-computer.lua", agent::program());
+        options.kind = *kind;
+        options.label = Some((*label).to_owned());
+        let program = format!("mcp-computer ws://{port}/");
+        Computer::start_in(&land, options, &program, &Handle::current())
             .with_context(|| format!("computer {id} can't be started"))
-        })
-        .collect()
+    };
+    let computers = COMPUTERS.iter().map(start).collect::<anyhow::Result<_>>()?;
+    Ok((land, computers))
+}
+
+/// Draws what is around the turtle, from above.
+fn show_land(land: &Land) {
+    for line in land.slice(Position::new(0, 64, -2), 9, 7) {
+        say(&format!("   | {}", line.trim_end()));
+    }
 }
 
 /// The session, from the client's side.

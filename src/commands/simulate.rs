@@ -5,7 +5,9 @@ mod person;
 mod view;
 
 use std::{
+    fs,
     io::{self, IsTerminal},
+    path::PathBuf,
     process::ExitCode,
     sync::Arc,
 };
@@ -23,7 +25,9 @@ use super::{
 use crate::{
     link::agent,
     settings::Folders,
-    simulator::{Computer, ComputerOptions, Kind, ProgramState, State, Version, World},
+    simulator::{
+        Computer, ComputerOptions, Kind, Land, ProgramState, Resident, State, Version, World,
+    },
 };
 
 /// Run computers without the game, which link to a bridge as real ones do
@@ -48,6 +52,14 @@ pub struct Simulate {
     /// Their label; several are counted after it [default: the kind]
     #[arg(long)]
     label: Option<String>,
+
+    /// The blocks, chests and computers that there are: a file such as examples/worlds/base.toml
+    #[arg(
+        long,
+        value_name = "FILE",
+        conflicts_with_all = ["count", "kind", "version", "first_id", "label"],
+    )]
+    world: Option<PathBuf>,
 
     /// The bridge's link port
     #[arg(long, default_value = "ws://127.0.0.1:3001")]
@@ -83,13 +95,7 @@ impl Simulate {
     fn start(&self, number: u64) -> anyhow::Result<Computer> {
         let id = self.first_id + number;
         let label = self.label.as_deref().unwrap_or(self.kind.name());
-        let mut options = ComputerOptions::new(id)
-            .with_file("mcp-computer.lua", agent::program())
-            // The same each time: a bridge would warn of a computer that is another under the number of one before.
-            .with_file(
-                ".settings",
-                format!("{{ [\"mcp_computer.key\"] = \"simulated-computer-{id}\" }}"),
-            );
+        let mut options = with_agent(ComputerOptions::new(id));
         options.kind = self.kind;
         options.version = self.version.clone();
         options.label = Some(if self.count == 1 && self.label.is_some() {
@@ -97,26 +103,60 @@ impl Simulate {
         } else {
             format!("{label}-{}", number + 1)
         });
+        Computer::start(options, &self.agent(), &Handle::current())
+            .with_context(|| format!("computer {id} can't be started"))
+    }
+
+    /// The command line by which a computer runs the agent.
+    fn agent(&self) -> String {
         let token = self
             .token
             .as_ref()
             .map(|token| format!(" --token {token}"))
             .unwrap_or_default();
-        Computer::start(
-            options,
-            &format!("mcp-computer {}{token}", self.url),
-            &Handle::current(),
-        )
-        .with_context(|| format!("computer {id} can't be started"))
+        format!("mcp-computer {}{token}", self.url)
     }
+
+    /// Starts the computers: those of a world file, or as many as were asked for.
+    fn populate(&self) -> anyhow::Result<World> {
+        let Some(file) = &self.world else {
+            let computers: anyhow::Result<_> =
+                (0..self.count).map(|number| self.start(number)).collect();
+            return Ok(World::new(computers?));
+        };
+        let shown = file.display();
+        let text = fs::read_to_string(file).with_context(|| format!("{shown} can't be read"))?;
+        let (land, residents) =
+            Land::read(&text).map_err(|wrong| anyhow::anyhow!("{shown}, {wrong}"))?;
+        if residents.is_empty() {
+            anyhow::bail!("{shown} has no [[computer]], so there is nothing to run");
+        }
+        let computers = residents.into_iter().map(|Resident { options, program }| {
+            let id = options.id;
+            let program = program.unwrap_or_else(|| self.agent());
+            Computer::start_in(&land, with_agent(options), &program, &Handle::current())
+                .with_context(|| format!("computer {id} can't be started"))
+        });
+        let computers = computers.collect::<anyhow::Result<_>>()?;
+        Ok(World::in_land(land, computers))
+    }
+}
+
+/// A computer with the agent on its disk.
+fn with_agent(options: ComputerOptions) -> ComputerOptions {
+    let id = options.id;
+    options
+        .with_file("mcp-computer.lua", agent::program())
+        // The same each time: a bridge would warn of a computer that is another under the number of one before.
+        .with_file(
+            ".settings",
+            format!("{{ [\"mcp_computer.key\"] = \"simulated-computer-{id}\" }}"),
+        )
 }
 
 async fn simulate(simulation: &Simulate) -> anyhow::Result<()> {
     let mut signals = LeaveSignals::listen().context("signals can't be listened to")?;
-    let computers: anyhow::Result<_> = (0..simulation.count)
-        .map(|number| simulation.start(number))
-        .collect();
-    let world = Arc::new(World::new(computers?));
+    let world = Arc::new(simulation.populate()?);
     let leaving = async {
         signals.next().await;
     };

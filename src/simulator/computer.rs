@@ -9,6 +9,7 @@ use tokio::sync::watch;
 use super::events::{Event, Events, Value};
 use super::filesystem::{FileSystem, normalise};
 use super::keys;
+use super::land::Land;
 use super::machine;
 use super::options::ComputerOptions;
 use super::rom;
@@ -70,9 +71,9 @@ pub struct Computer {
 }
 
 impl Computer {
-    /// Switches a computer on. Its shell runs the start-up files of its disk, then `program`, a command line such
-    /// as `mcp-computer ws://127.0.0.1:3001` (nothing if empty), then shows its prompt. Its sockets live on
-    /// `runtime`, its Lua on a thread of its own.
+    /// Switches a computer on, in an empty world of its own. Its shell runs the start-up files of its disk, then
+    /// `program`, a command line such as `mcp-computer ws://127.0.0.1:3001` (nothing if empty), then shows its prompt.
+    /// Its sockets live on `runtime`, its Lua on a thread of its own.
     ///
     /// # Errors
     /// If a file to put on its disk has no place there, or the system gives no thread.
@@ -81,8 +82,22 @@ impl Computer {
         program: &str,
         runtime: &tokio::runtime::Handle,
     ) -> std::io::Result<Computer> {
+        let land = Land::alone(&options);
+        Computer::start_in(&land, options, program, runtime)
+    }
+
+    /// The same in a world that others are in too.
+    ///
+    /// # Errors
+    /// As those of [`Computer::start`].
+    pub fn start_in(
+        land: &Arc<Land>,
+        options: ComputerOptions,
+        program: &str,
+        runtime: &tokio::runtime::Handle,
+    ) -> std::io::Result<Computer> {
         let mut disk = FileSystem::new(options.limits.disk_bytes, rom::FILES);
-        if options.floppy {
+        if land.drive(options.id).is_some() {
             disk.insert_floppy();
         }
         let refused = std::io::Error::other::<String>;
@@ -93,12 +108,14 @@ impl Computer {
                 .map_err(refused)?;
         }
         let shared = Arc::new(Shared::new(&options, disk));
+        land.join(&options, &shared);
         let (id, lwjgl2_keys) = (options.id, options.version.lwjgl2_keys());
         let (its, program, runtime) = (Arc::clone(&shared), program.to_owned(), runtime.clone());
+        let land = Arc::clone(land);
         thread::Builder::new()
             .name(format!("computer {id}"))
             .stack_size(4 << 20)
-            .spawn(move || machine::run(&its, Arc::new(options), &program, &runtime))?;
+            .spawn(move || machine::run(&its, &land, Arc::new(options), &program, &runtime))?;
         Ok(Computer {
             shared,
             id,

@@ -1,6 +1,7 @@
 //! A computer's event queue with its timers: bounded, and dropping what comes after, as in the game.
 
-use std::collections::{BTreeMap, VecDeque};
+use std::collections::{BTreeMap, HashMap, VecDeque};
+use std::fmt;
 use std::sync::{Arc, Condvar, Mutex, MutexGuard, PoisonError};
 
 use super::clock::{Clock, TICK_SECONDS};
@@ -12,6 +13,9 @@ pub(super) const QUEUE_LIMIT: usize = 256;
 
 /// How many actions of a turtle wait at most.
 const TURTLE_LIMIT: usize = 16;
+
+/// How many other things that the game is to do in a tick wait at most.
+const TASK_LIMIT: usize = 5000;
 
 /// A value carried by an event, as it is while it belongs to no Lua state.
 #[derive(Debug, Clone)]
@@ -58,13 +62,41 @@ impl Event {
     }
 }
 
+/// What the game does for a program in one of its ticks.
+pub(super) struct Task(Box<dyn FnOnce() -> Outcome + Send>);
+
+impl Task {
+    /// What is to be done, without any lock held.
+    pub(super) fn new(work: impl FnOnce() -> Outcome + Send + 'static) -> Self {
+        Task(Box::new(work))
+    }
+}
+
+impl fmt::Debug for Task {
+    fn fmt(&self, formatter: &mut fmt::Formatter<'_>) -> fmt::Result {
+        formatter.write_str("Task")
+    }
+}
+
+/// What came of a task.
+pub(super) struct Outcome {
+    /// How many ticks a turtle's next action has to wait.
+    pub(super) ticks: u64,
+    /// What the event that tells of it holds after the task's number. Its name doesn't count.
+    pub(super) told: Event,
+    /// What comes after that.
+    pub(super) after: Vec<Event>,
+}
+
 /// What fires at a tick.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
 enum Due {
     Timer,
     Alarm,
-    /// A turtle's action that is carried out at that tick, well.
+    /// The first of a turtle's actions, which then is carried out.
     Turtle,
+    /// Something else that the game does for the program.
+    Task,
 }
 
 struct Inner {
@@ -72,6 +104,10 @@ struct Inner {
     /// By due tick, then by number.
     timers: BTreeMap<(u64, u64), Due>,
     next_timer: u64,
+    /// What is to be done when its number fires.
+    tasks: HashMap<u64, Task>,
+    /// The turtle's actions that wait, by number; the first of them is among the timers.
+    turtle: VecDeque<u64>,
     /// The tick at which the turtle's last animation ends.
     turtle_free: u64,
     clock: Clock,
@@ -83,20 +119,54 @@ struct Inner {
 
 impl Inner {
     /// Queues what has come due. Every operation begins with it, so that the queue is always in the order in
-    /// which things happened, though no thread ticks.
+    /// which things happened, though no thread ticks. A task that is due is left to [`Events::next`], and what comes
+    /// after it with it: it may tell other computers something, and so can't be done with this lock held.
     fn advance(&mut self) {
         let now = self.clock.tick();
         while let Some((&(due, number), &kind)) = self.timers.first_key_value() {
-            if due > now {
+            if due > now || matches!(kind, Due::Turtle | Due::Task) {
                 break;
             }
             self.timers.remove(&(due, number));
             let id = Value::Number(number as f64);
-            self.push(match kind {
-                Due::Timer => Event::new("timer", vec![id]),
-                Due::Alarm => Event::new("alarm", vec![id]),
-                Due::Turtle => Event::new("turtle_response", vec![id, Value::Boolean(true)]),
-            });
+            let name = if kind == Due::Timer { "timer" } else { "alarm" };
+            self.push(Event::new(name, vec![id]));
+        }
+    }
+
+    /// The task that is due and first, with its number and what it is.
+    fn take_task(&mut self) -> Option<(u64, Due, Task)> {
+        let (&(due, number), &kind) = self.timers.first_key_value()?;
+        if due > self.clock.tick() {
+            return None;
+        }
+        let task = self.tasks.remove(&number)?;
+        self.timers.remove(&(due, number));
+        Some((number, kind, task))
+    }
+
+    /// Tells what came of a task, and has the turtle's next action follow.
+    fn finish(&mut self, number: u64, kind: Due, outcome: Outcome) {
+        let Outcome { ticks, told, after } = outcome;
+        let mut event = told;
+        let name: &str = if kind == Due::Turtle {
+            "turtle_response"
+        } else {
+            "task_complete"
+        };
+        event.name = name.as_bytes().to_vec();
+        event.args.insert(0, Value::Number(number as f64));
+        self.push(event);
+        for event in after {
+            self.push(event);
+        }
+        if kind == Due::Turtle {
+            self.turtle.pop_front();
+            self.turtle_free = self.clock.tick() + ticks;
+            if let Some(&next) = self.turtle.front() {
+                let due = self.turtle_free.max(self.clock.tick() + 1);
+                self.timers.insert((due, next), Due::Turtle);
+            }
         }
     }
 
@@ -133,6 +203,8 @@ impl Events {
                 queue: VecDeque::new(),
                 timers: BTreeMap::new(),
                 next_timer: 0,
+                tasks: HashMap::new(),
+                turtle: VecDeque::new(),
                 turtle_free: 0,
                 clock,
                 interrupted: false,
@@ -165,6 +237,13 @@ impl Events {
                 return None;
             }
             inner.advance();
+            if let Some((number, kind, task)) = inner.take_task() {
+                drop(inner);
+                let outcome = (task.0)();
+                inner = self.lock();
+                inner.finish(number, kind, outcome);
+                continue;
+            }
             if let Some(event) = inner.queue.pop_front() {
                 return Some(event);
             }
@@ -190,6 +269,8 @@ impl Events {
         inner.interrupted = true;
         inner.queue.clear();
         inner.timers.clear();
+        inner.tasks.clear();
+        inner.turtle.clear();
         drop(inner);
         self.woken.notify_all();
     }
@@ -207,23 +288,34 @@ impl Events {
         inner.schedule(ticks, Due::Alarm)
     }
 
-    /// Queues a turtle's action, whose animation takes that many ticks. It is carried out, and `turtle_response`
-    /// comes, once the animations before it are over. `None` if too many wait already.
-    pub(super) fn start_turtle_action(&self, ticks: u64) -> Option<u64> {
+    /// Queues a turtle's action. It is carried out, and `turtle_response` comes, once those before it are over and
+    /// their animations too. `None` if too many wait already.
+    pub(super) fn start_turtle_action(&self, action: Task) -> Option<u64> {
         let mut inner = self.lock();
         inner.advance();
-        let waiting = inner
-            .timers
-            .values()
-            .filter(|kind| **kind == Due::Turtle)
-            .count();
-        if waiting >= TURTLE_LIMIT {
+        if inner.turtle.len() >= TURTLE_LIMIT || inner.interrupted {
             return None;
         }
-        let now = inner.clock.tick();
-        let due = inner.turtle_free.max(now + 1);
-        inner.turtle_free = due + ticks;
-        Some(inner.schedule(due - now, Due::Turtle))
+        let number = inner.next_timer;
+        inner.next_timer += 1;
+        if inner.turtle.is_empty() {
+            let due = inner.turtle_free.max(inner.clock.tick() + 1);
+            inner.timers.insert((due, number), Due::Turtle);
+        }
+        inner.turtle.push_back(number);
+        inner.tasks.insert(number, action);
+        Some(number)
+    }
+
+    /// Has the game do something in its next tick; `task_complete` tells that it is done. `None` if too much waits.
+    pub(super) fn start_task(&self, task: Task) -> Option<u64> {
+        let mut inner = self.lock();
+        if inner.tasks.len() >= TASK_LIMIT || inner.interrupted {
+            return None;
+        }
+        let number = inner.schedule(1, Due::Task);
+        inner.tasks.insert(number, task);
+        Some(number)
     }
 
     /// Forgets a timer or an alarm that has not fired yet.
@@ -232,7 +324,7 @@ impl Events {
         inner.advance();
         inner
             .timers
-            .retain(|&(_, other), kind| other != number || *kind == Due::Turtle);
+            .retain(|&(_, other), kind| other != number || matches!(kind, Due::Turtle | Due::Task));
     }
 
     /// Reads the clock.

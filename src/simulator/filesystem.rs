@@ -120,6 +120,14 @@ impl FileSystem {
         self.add_folders("disk", 0.0);
     }
 
+    /// Takes the floppy out, with all that is on it.
+    pub(super) fn remove_floppy(&mut self) {
+        if self.has_floppy {
+            self.has_floppy = false;
+            self.entries.retain(|path, _| !is_floppy(path));
+        }
+    }
+
     pub(super) fn has_floppy(&self) -> bool {
         self.has_floppy
     }

@@ -12,6 +12,7 @@ use super::budget::{Budget, TOO_LONG};
 use super::clock::TICK_SECONDS;
 use super::events::Events;
 use super::http::Requests;
+use super::land::Land;
 use super::native::convert::event_to_lua;
 use super::native::{self, Host, Power};
 use super::options::ComputerOptions;
@@ -36,6 +37,7 @@ enum End {
 /// Runs a computer until the host ends it.
 pub(super) fn run(
     shared: &Arc<Shared>,
+    land: &Arc<Land>,
     options: Arc<ComputerOptions>,
     program: &str,
     runtime: &tokio::runtime::Handle,
@@ -45,7 +47,12 @@ pub(super) fn run(
         next = match next {
             Some(Order::Stop) => break,
             Some(Order::Boot) => match shared.begin(&options) {
-                Ok(events) => power_on(shared, &options, &events, program, runtime),
+                Ok(events) => {
+                    land.set_on(options.id, true);
+                    let next = power_on(shared, land, &options, &events, program, runtime);
+                    land.set_on(options.id, false);
+                    next
+                }
                 Err(order) => Some(order),
             },
             Some(Order::Off) => {
@@ -61,6 +68,7 @@ pub(super) fn run(
 /// One run, from switching on to being off; what the host wants next, if that is known.
 fn power_on(
     shared: &Arc<Shared>,
+    land: &Arc<Land>,
     options: &Arc<ComputerOptions>,
     events: &Arc<Events>,
     program: &str,
@@ -71,6 +79,7 @@ fn power_on(
     let host = Host {
         options: Arc::clone(options),
         shared: Arc::clone(shared),
+        land: Arc::clone(land),
         events: Arc::clone(events),
         runtime: runtime.clone(),
         slots: Slots::default(),

@@ -36,7 +36,7 @@
 //! # What it lacks
 //!
 //! A function that the game has and the simulator has not is there, so that feature tests answer as in the game,
-//! and says when it is called: `the simulated computer has no 'turtle.equipLeft' yet`. Functions that came with a
+//! and says when it is called: `the simulated computer has no 'commands.execAsync' yet`. Functions that came with a
 //! later version than the simulated one are not there. Modules that are lacking say so when they are required.
 //! Besides, these differ:
 //!
@@ -50,8 +50,11 @@
 //!   are not buffered, so that `Out of space` never waits for `flush` or `close`.
 //! - `debug.traceback` of a suspended coroutine is empty; `debug.sethook`, `getlocal` and their like are lacking.
 //! - No TLS, no compression: `wss` and `https` can't connect, and a server that accepts an extension is refused.
-//! - The world is empty: a turtle moves freely and finds nothing, and nothing is attached but, if asked for, a drive
-//!   with a floppy ([`ComputerOptions::floppy`]), which stays where it is.
+//! - A computer that is started by itself ([`Computer::start`]) stands in an empty world, with nothing attached but, if
+//!   asked for, a drive with a floppy ([`ComputerOptions::floppy`]). Others are started in one ([`Computer::start_in`]) that
+//!   a file describes ([`Land::read`]). What that lacks: animals and players, light, weather, things that grow and water that
+//!   flows; sand falls at once; redstone goes through no blocks, and there are no repeaters; turtles break no other computer.
+//!   A floppy is at `/disk` of the computers that reach its drive when they start, and each of these has its own copy.
 
 mod address;
 mod budget;
@@ -63,6 +66,7 @@ mod filesystem;
 mod handshake;
 mod http;
 mod keys;
+mod land;
 mod machine;
 mod native;
 mod options;
@@ -75,6 +79,7 @@ mod websocket;
 mod world;
 
 pub use computer::{Argument, Computer};
+pub use land::{Land, Position, Resident, WrongLand};
 pub use options::{ComputerOptions, HttpRules, Kind, Limits, UnknownKind, UnknownVersion, Version};
 pub use state::{ProgramState, State};
 pub use terminal::{Cell, DEFAULT_PALETTE, Terminal};

@@ -14,6 +14,7 @@ pub(super) const SYSTEM: &[Embedded] = &[
     ("apis/colors.lua", include_str!("rom/apis/colors.lua")),
     ("apis/devices.lua", include_str!("rom/apis/devices.lua")),
     ("apis/fs.lua", include_str!("rom/apis/fs.lua")),
+    ("apis/gps.lua", include_str!("rom/apis/gps.lua")),
     ("apis/handles.lua", include_str!("rom/apis/handles.lua")),
     ("apis/http.lua", include_str!("rom/apis/http.lua")),
     ("apis/io.lua", include_str!("rom/apis/io.lua")),
@@ -25,6 +26,7 @@ pub(super) const SYSTEM: &[Embedded] = &[
         include_str!("rom/apis/peripherals.lua"),
     ),
     ("apis/read.lua", include_str!("rom/apis/read.lua")),
+    ("apis/rednet.lua", include_str!("rom/apis/rednet.lua")),
     ("apis/redstone.lua", include_str!("rom/apis/redstone.lua")),
     ("apis/settings.lua", include_str!("rom/apis/settings.lua")),
     ("apis/term.lua", include_str!("rom/apis/term.lua")),
@@ -67,6 +69,7 @@ pub(super) const FILES: &[Embedded] = &[
     ),
     ("programs/echo.lua", include_str!("rom/programs/echo.lua")),
     ("programs/exit.lua", include_str!("rom/programs/exit.lua")),
+    ("programs/gps.lua", include_str!("rom/programs/gps.lua")),
     (
         "programs/http/wget.lua",
         include_str!("rom/programs/http/wget.lua"),

@@ -157,6 +157,7 @@ fn the_demo_shows_the_main_job_and_every_answer_is_right() {
         "pong from 12 (Label: base-turtle)",
         "pong from 14 (Label: farm)",
         "Hello from farm",
+        "in front: minecraft:coal_ore",
         "exec-lua:3: hit bedrock",
         "traceback",
         "Every answer was right.",
@@ -196,6 +197,23 @@ async fn simulated_computers_link_to_a_bridge_by_command() {
             .await;
     }
     bridge.leave().await;
+}
+
+#[test]
+fn a_world_file_that_is_wrong_is_refused_with_the_line_of_its_mistake() {
+    let folder = tempfile::tempdir().unwrap();
+    let file = folder.path().join("mine.toml");
+    std::fs::write(&file, "[[block]]\nblock = \"chest\"\nat = [0, 900, 0]\n").unwrap();
+    let refused = run(
+        folder.path(),
+        &["simulate", "--world", file.to_str().unwrap()],
+    );
+    assert!(!refused.status.success());
+    let told = text(&refused.stderr);
+    assert!(
+        told.contains("mine.toml, line 1: The world reaches from height -64 to 319."),
+        "{told}"
+    );
 }
 
 #[test]

@@ -132,3 +132,31 @@ fn without_a_terminal_there_is_nothing_to_show_the_screen_in() {
     let problem = String::from_utf8_lossy(&refused.stderr);
     assert!(problem.contains("--show needs a terminal"), "{problem}");
 }
+
+#[tokio::test]
+async fn the_base_is_a_world_to_play_with() {
+    let mut bridge = Bridge::initialized().await;
+    let url = format!("ws://{}", bridge.link_port().await);
+    let world = concat!(env!("CARGO_MANIFEST_DIR"), "/examples/worlds/base.toml");
+    let mut simulate = Simulate::start(&["--world", world, "--url", &url]);
+    for id in 10..14 {
+        bridge.linked(id).await;
+    }
+    let chest = "peripheral.call('minecraft:chest_0', 'list')[1].name";
+    assert_eq!(bridge.lua(10, chest).await, "=> \"minecraft:coal\"");
+    assert_eq!(
+        bridge.lua(12, "turtle.dig(), turtle.forward()").await,
+        "=> true\n=> true"
+    );
+    simulate
+        .ask("flip -6 64 4", "the lever at -6 64 4 is on")
+        .await;
+    let pulse = "while not redstone.getInput('left') do os.pullEvent('redstone') end redstone.setOutput('right', true)";
+    bridge.lua(11, pulse).await;
+    simulate
+        .ask("map 12", "computer 12 is at 0 64 -8 and looks north")
+        .await;
+    simulate.ask("flip 0 64 0", "at 0 64 0 is no lever").await;
+    bridge.leave().await;
+    simulate.quit().await;
+}

@@ -2,7 +2,7 @@
 
 use thiserror::Error;
 
-use crate::simulator::{Computer, State, World};
+use crate::simulator::{Computer, Position, State, World};
 
 /// What `help` answers.
 const HELP: &str = "\
@@ -12,6 +12,8 @@ terminate ID         Ctrl+T: ends its program
 type ID TEXT         types TEXT and Enter
 pause, resume        the world stands still (timers wait, messages arrive), and goes on
 restart              the server: all computers are gone at once, and boot anew
+map ID               of a world file: what is around it, north at the top
+flip X Y Z           of a world file: flips the lever there
 help, quit           this list; the end
 With one computer its ID may be left out, but not for type.";
 
@@ -26,9 +28,14 @@ pub(super) enum Control {
     Pause,
     Resume,
     Restart,
+    Map(u64),
+    Flip(Position),
     Help,
     Quit,
 }
+
+/// How many places a map is wide and high.
+const MAP_SIZE: (usize, usize) = (41, 15);
 
 /// Why a line's thing was not done. The text is for the person who wrote the line.
 #[derive(Debug, Error, PartialEq, Eq)]
@@ -53,6 +60,12 @@ pub(super) enum NotDone {
     IsLoaded(u64),
     #[error("computer {0} is off; reboot {0} switches it on")]
     IsOff(u64),
+    #[error("which lever? Write: flip X Y Z")]
+    NoPlace,
+    #[error("at {0} is no lever")]
+    NoLever(Position),
+    #[error("there are no blocks here; run mcp-bridge simulate --world FILE")]
+    NoLand,
 }
 
 fn there_are(first_and_last: Option<(u64, u64)>) -> String {
@@ -92,6 +105,8 @@ impl Control {
             "pause" => Control::Pause,
             "resume" => Control::Resume,
             "restart" => Control::Restart,
+            "map" => Control::Map(id(rest)?),
+            "flip" => Control::Flip(place(rest).ok_or(NotDone::NoPlace)?),
             "help" => Control::Help,
             "quit" => Control::Quit,
             _ => return Err(NotDone::UnknownWord(word.to_owned())),
@@ -157,6 +172,22 @@ impl Control {
                 let count = world.computers().iter().filter(|one| is_on(one)).count();
                 format!("the server restarted; {count} computers boot")
             }
+            Control::Map(id) => {
+                computer(*id)?;
+                let land = world.land().ok_or(NotDone::NoLand)?;
+                let (at, facing) = land.computer(*id).ok_or(NotDone::NoLand)?;
+                let (width, height) = MAP_SIZE;
+                let map = land.slice(at, width, height).join("\n");
+                format!("computer {id} is at {at} and looks {facing}\n{map}")
+            }
+            Control::Flip(place) => {
+                let land = world.land().ok_or(NotDone::NoLand)?;
+                let is_on = land.flip(*place).ok_or(NotDone::NoLever(*place))?;
+                format!(
+                    "the lever at {place} is {}",
+                    if is_on { "on" } else { "off" }
+                )
+            }
             Control::Help => HELP.to_owned(),
             Control::Quit => "the end".to_owned(),
         })
@@ -165,6 +196,18 @@ impl Control {
 
 fn is_on(computer: &Computer) -> bool {
     computer.state() != State::Off
+}
+
+/// A place written as three numbers.
+fn place(text: &str) -> Option<Position> {
+    let numbers: Vec<i32> = text
+        .split_whitespace()
+        .map(|number| number.parse().ok())
+        .collect::<Option<_>>()?;
+    match numbers[..] {
+        [x, y, z] => Some(Position::new(x, y, z)),
+        _ => None,
+    }
 }
 
 /// The first word, and the rest without the space between.
@@ -196,6 +239,7 @@ mod tests {
         assert_eq!(wrong("unload"), "which computer? Write: unload ID");
         assert_eq!(wrong("load x"), "`x` is no computer's ID");
         assert_eq!(wrong("type"), "what, and where? Write: type ID TEXT");
+        assert_eq!(wrong("flip 1 2"), "which lever? Write: flip X Y Z");
         assert_eq!(wrong("dance"), "`dance` is not known; help lists what is");
     }
 }

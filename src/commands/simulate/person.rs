@@ -8,7 +8,7 @@ use std::{
 
 use anyhow::{Context, bail};
 use ratatui::{
-    DefaultTerminal,
+    DefaultTerminal, Frame,
     crossterm::{
         event::{
             self, DisableBracketedPaste, DisableMouseCapture, EnableBracketedPaste,
@@ -27,6 +27,9 @@ use crate::simulator::{Computer, State, World};
 
 /// The least time between two pictures.
 const FRAME: Duration = Duration::from_millis(30);
+
+/// How often a map is drawn anew: nobody tells what has changed on it.
+const MAP_FRAME: Duration = Duration::from_millis(200);
 
 /// How long a key is taken for held after its last sign. A terminal repeats a held key, the first time after up to this
 /// long, and says nothing when it is let go.
@@ -53,7 +56,7 @@ pub(super) async fn play(world: &World) -> anyhow::Result<()> {
         let count = world.computers().len();
         let drawn = screen
             .terminal
-            .draw(|frame| view::draw(frame, computer, person.selected, count))
+            .draw(|frame| person.draw(frame, computer, count))
             .context("the terminal can't be drawn in")?;
         let window = drawn.area;
         tokio::select! {
@@ -71,6 +74,7 @@ pub(super) async fn play(world: &World) -> anyhow::Result<()> {
                 changed.context("the computer is gone")?;
                 tokio::time::sleep(FRAME).await;
             }
+            () = tokio::time::sleep(MAP_FRAME), if person.shows_map => {}
             () = screen.lost.cancelled() => {}
         }
     }
@@ -143,6 +147,8 @@ struct Person<'world> {
     world: &'world World,
     /// The computer they sit before, by its place in the world.
     selected: usize,
+    /// Whether they see what is around it, not its screen.
+    shows_map: bool,
     held: Held,
 }
 
@@ -151,6 +157,7 @@ impl<'world> Person<'world> {
         Self {
             world,
             selected: 0,
+            shows_map: false,
             held: Held::default(),
         }
     }
@@ -158,6 +165,16 @@ impl<'world> Person<'world> {
     fn computer(&self) -> anyhow::Result<&'world Computer> {
         let computers = self.world.computers();
         computers.get(self.selected).context("there is no computer")
+    }
+
+    fn draw(&self, frame: &mut Frame<'_>, computer: &Computer, count: usize) {
+        let Some(land) = self.world.land() else {
+            return view::draw(frame, computer, self.selected, count);
+        };
+        let at = land.computer(computer.id()).map(|(at, _)| at);
+        let map = at.filter(|_| self.shows_map);
+        let map = map.map(|at| move |width, height| land.slice(at, width, height));
+        view::draw_in_land(frame, computer, self.selected, count, map);
     }
 
     fn obey(&mut self, event: Event, window: Rect) -> Wish {
@@ -203,6 +220,7 @@ impl<'world> Person<'world> {
             KeyCode::F(2) => self.world.pause(),
             KeyCode::F(3) if computer.state() == State::Unloaded => computer.load(),
             KeyCode::F(3) => computer.unload(),
+            KeyCode::F(4) if self.world.land().is_some() => self.shows_map = !self.shows_map,
             KeyCode::F(10) => return Wish::Leave,
             KeyCode::F(number) => drop(computer.press_key(&format!("f{number}"))),
             KeyCode::Char(character) => computer.press_character(character),

@@ -84,6 +84,47 @@ pub(super) fn draw(frame: &mut Frame<'_>, computer: &Computer, index: usize, cou
     ) {
         draw_screen(frame, &computer.terminal());
     }
+    draw_status(frame, computer, index, count, "");
+}
+
+/// Draws what is around a computer in place of its screen, or its screen: `map` makes a picture of that many places.
+pub(super) fn draw_in_land(
+    frame: &mut Frame<'_>,
+    computer: &Computer,
+    index: usize,
+    count: usize,
+    map: Option<impl Fn(usize, usize) -> Vec<String>>,
+) {
+    let Some(map) = map else {
+        draw(frame, computer, index, count);
+        return draw_status(frame, computer, index, count, "F4 map  ");
+    };
+    let window = frame.area();
+    if window.is_empty() {
+        return;
+    }
+    // The last lines say what the characters mean.
+    let legend = 4.min(window.height / 3);
+    let rows = usize::from(window.height.saturating_sub(1 + legend));
+    let lines = map(window.width.into(), rows);
+    let area = window.height.saturating_sub(1);
+    for (line, y) in lines.iter().zip(window.y..window.y + area) {
+        frame.buffer_mut().set_stringn(
+            window.x,
+            y,
+            one_line(line),
+            window.width.into(),
+            Style::new(),
+        );
+    }
+    draw_status(frame, computer, index, count, "F4 screen  ");
+}
+
+fn draw_status(frame: &mut Frame<'_>, computer: &Computer, index: usize, count: usize, more: &str) {
+    let window = frame.area();
+    if window.is_empty() {
+        return;
+    }
     let line = Rect {
         y: window.bottom() - 1,
         height: 1,
@@ -94,7 +135,7 @@ pub(super) fn draw(frame: &mut Frame<'_>, computer: &Computer, index: usize, cou
     frame.buffer_mut().set_stringn(
         line.x,
         line.y,
-        status(computer, index, count, line.width.into()),
+        status(computer, index, count, line.width.into(), more),
         line.width.into(),
         reversed,
     );
@@ -102,7 +143,7 @@ pub(super) fn draw(frame: &mut Frame<'_>, computer: &Computer, index: usize, cou
 
 /// The status line: which computer it is and how it is, and at the right the keys that the view keeps for itself, as
 /// far as there is room. All other keys go to the game.
-fn status(computer: &Computer, index: usize, count: usize, width: usize) -> String {
+fn status(computer: &Computer, index: usize, count: usize, width: usize, more: &str) -> String {
     let mut about = format!(" {}", name(computer));
     let mut keys = String::new();
     if count > 1 {
@@ -121,6 +162,7 @@ fn status(computer: &Computer, index: usize, count: usize, width: usize) -> Stri
     } else {
         "F3 unload  "
     });
+    keys.push_str(more);
     keys.push_str(LEAVE);
     let length = about.chars().count();
     let fits = |keys: &str| length + keys.len() + 3 <= width;
@@ -280,6 +322,23 @@ mod tests {
             "{unloaded}"
         );
         assert_eq!(line(&picture, 0).trim(), "");
+    }
+
+    #[test]
+    fn what_is_around_a_computer_is_drawn_in_place_of_its_screen() {
+        let (_runtime, computer) = drawn_by("");
+        let mut drawing = Drawing::new(TestBackend::new(90, 12)).expect("a terminal");
+        let map = |width: usize, height: usize| {
+            assert_eq!((width, height), (90, 7));
+            vec!["##^".to_owned(), "# stone".to_owned()]
+        };
+        drawing
+            .draw(|frame| draw_in_land(frame, &computer, 0, 1, Some(map)))
+            .expect("a picture");
+        let shown = drawing.backend().buffer().clone();
+        assert_eq!(line(&shown, 0).trim_end(), "##^");
+        assert_eq!(line(&shown, 1).trim_end(), "# stone");
+        assert!(line(&shown, 11).contains("F4 screen  F10 quit"));
     }
 
     #[test]

@@ -15,9 +15,6 @@ use crate::simulator::shared::lock;
 /// How many files may be open at once.
 const OPEN_LIMIT: usize = 128;
 
-/// Where beside the computer the drive with the floppy stands.
-const FLOPPY_SIDE: &str = "left";
-
 /// An open file. Dropping it closes it, as the game's collector does.
 struct FileHandle {
     path: String,
@@ -96,17 +93,29 @@ fn add_questions(section: &Section<'_>, host: &Rc<Host>) -> mlua::Result<()> {
     ask(section, host, "getCapacity", |disk, path| {
         Ok((!disk.is_read_only(path)).then(|| disk.capacity(path) as f64))
     })?;
-    ask(section, host, "getDrive", |disk, path| {
-        Ok(disk.exists(path).then(|| match disk.drive(path) {
-            Drive::Own => "hdd",
-            Drive::Rom => "rom",
-            Drive::Floppy => FLOPPY_SIDE,
+    let owner = Rc::clone(host);
+    section.add("getDrive", move |_, args| {
+        let path = path(&args, 1)?;
+        let disk = lock(&owner.shared.disk);
+        if !disk.exists(&path) {
+            return Ok(None);
+        }
+        Ok(Some(match disk.drive(&path) {
+            Drive::Own => "hdd".to_owned(),
+            Drive::Rom => "rom".to_owned(),
+            Drive::Floppy => owner.land.drive(owner.options.id).unwrap_or_default(),
         }))
     })?;
-    section.set(
-        "floppy",
-        lock(&host.shared.disk).has_floppy().then_some(FLOPPY_SIDE),
-    )?;
+    let owner = Rc::clone(host);
+    section.add("hasFloppy", move |_, _| {
+        Ok(lock(&owner.shared.disk).has_floppy())
+    })?;
+    // The drive let go of the floppy.
+    let owner = Rc::clone(host);
+    section.add("removeFloppy", move |_, _| {
+        lock(&owner.shared.disk).remove_floppy();
+        Ok(())
+    })?;
     ask(section, host, "normalise", |_, path| Ok(path.to_owned()))?;
     let owner = Rc::clone(host);
     section.add("paths", move |_, _| Ok(lock(&owner.shared.disk).paths()))?;

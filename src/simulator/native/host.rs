@@ -5,6 +5,7 @@ use std::sync::Arc;
 
 use crate::simulator::events::Events;
 use crate::simulator::http::Requests;
+use crate::simulator::land::Land;
 use crate::simulator::options::ComputerOptions;
 use crate::simulator::shared::Shared;
 use crate::simulator::socket::Slots;
@@ -20,6 +21,8 @@ pub(in crate::simulator) enum Power {
 pub(in crate::simulator) struct Host {
     pub(in crate::simulator) options: Arc<ComputerOptions>,
     pub(in crate::simulator) shared: Arc<Shared>,
+    /// The world that it is in.
+    pub(in crate::simulator) land: Arc<Land>,
     pub(in crate::simulator) events: Arc<Events>,
     pub(in crate::simulator) runtime: tokio::runtime::Handle,
     pub(in crate::simulator) slots: Slots,

@@ -7,6 +7,7 @@ pub(super) mod convert;
 mod filesystem;
 mod host;
 mod http;
+mod land;
 mod language;
 mod pack;
 mod random;
@@ -34,5 +35,6 @@ pub(super) fn build(lua: &Lua, host: &Rc<Host>) -> mlua::Result<Table> {
     terminal::add(&Section::new(lua, &natives, "term")?, host)?;
     filesystem::add(&Section::new(lua, &natives, "fs")?, host)?;
     http::add(&Section::new(lua, &natives, "http")?, host)?;
+    land::add(&Section::new(lua, &natives, "land")?, host)?;
     Ok(natives)
 }

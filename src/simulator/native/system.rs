@@ -24,7 +24,6 @@ fn add_identity(section: &Section<'_>, host: &Rc<Host>) -> mlua::Result<()> {
     section.set("kind", options.kind.name())?;
     section.set("advanced", options.is_advanced())?;
     section.set("id", options.id as f64)?;
-    section.set("fuel", options.fuel)?;
     let keys = keys::all(options.version.lwjgl2_keys());
     section.set("keys", section.lua.create_table_from(keys)?)?;
     section.set("program", host.program.as_str())?;
@@ -101,12 +100,7 @@ fn add_events(section: &Section<'_>, host: &Rc<Host>) -> mlua::Result<()> {
             Ok(())
         })?;
     }
-    let owner = Rc::clone(host);
-    // turtleAction(ticks): begins an action; `turtle_response` with the number returned tells that it is done.
-    section.add("turtleAction", move |_, args| {
-        let ticks = args.integer(1)?.max(0) as u64;
-        Ok(owner.events.start_turtle_action(ticks).map(|id| id as f64))
-    })
+    Ok(())
 }
 
 fn add_time(section: &Section<'_>, host: &Rc<Host>) -> mlua::Result<()> {

@@ -192,17 +192,17 @@ fn there_is_no_bytecode_and_nothing_that_reaches_the_host() {
 #[test]
 fn a_function_that_is_lacking_says_so_by_name() {
     let options = ComputerOptions {
-        kind: Kind::Turtle,
+        kind: Kind::Command,
         ..fast()
     };
     let said = run_on(
         options,
-        "say(turtle.equipLeft ~= nil, turtle.fly) say(pcall(turtle.equipLeft))",
+        "say(commands.execAsync ~= nil, commands.fly) say(pcall(commands.execAsync))",
     );
     assert_eq!(said[0], "true nil");
     assert_eq!(
         said[1],
-        "false /test.lua:1: the simulated computer has no 'turtle.equipLeft' yet"
+        "false /test.lua:1: the simulated computer has no 'commands.execAsync' yet"
     );
 }
 

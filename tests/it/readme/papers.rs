@@ -15,7 +15,7 @@ macro_rules! papers {
 }
 
 /// README.md, and a paper in each folder of examples.
-pub(super) const PAPERS: [Paper; 8] = papers![
+pub(super) const PAPERS: [Paper; 9] = papers![
     "README.md",
     "examples/clients/README.md",
     "examples/game/README.md",
@@ -24,6 +24,7 @@ pub(super) const PAPERS: [Paper; 8] = papers![
     "examples/settings/README.md",
     "examples/tools/README.md",
     "examples/upstream/README.md",
+    "examples/worlds/README.md",
 ];
 
 impl Paper {

@@ -1,98 +1,116 @@
--- turtle, pocket and commands: what each kind of computer has, in an empty world.
+-- turtle, pocket and commands: what each kind of computer has.
 -- luacheck: globals turtle pocket commands paintutils help os
 
 local native = ...
 local error = native.error
-local system, check, lift, at_least = native.os, native.check, native.language.lift, native.os.atLeast
-
---- Waits until the game has carried an action out; false if too many wait already.
-local function carried_out(ticks)
-  local id = system.turtleAction(ticks)
-  if not id then return false end
-  repeat
-    local _, of = os.pullEvent("turtle_response")
-  until of == id
-  return true
-end
+local system, land, check, lift, at_least =
+  native.os, native.land, native.check, native.language.lift, native.os.atLeast
 
 if system.kind == "turtle" then
   turtle = {}
-  local selected, fuel = 1, system.fuel or "unlimited"
-  local slots = {}
 
-  local function slot_of(slot)
-    if slot == nil then return selected end
-    check(1, slot, "number")
-    if slot < 1 or slot > 16 then error("Slot number " .. slot .. " out of range") end
-    return math.floor(slot)
+  --- Has the game carry an action out, and waits until it has.
+  local function act(action, ...)
+    local id = land.act(action, ...)
+    if not id then return false, "Too many ongoing turtle commands" end
+    local response
+    repeat
+      response = table.pack(os.pullEvent("turtle_response"))
+    until response[2] == id
+    return table.unpack(response, 3, response.n)
   end
 
-  local function action(ticks, act)
-    return function(...)
-      local results = table.pack(act(...))
-      if not carried_out(ticks) then return false, "Too many ongoing turtle commands" end
-      return table.unpack(results, 1, results.n)
+  local function check_slot(index, slot, optional)
+    check(index, slot, "number", optional)
+    if slot and (slot < 1 or slot > 16) then error("Slot number " .. slot .. " out of range") end
+  end
+
+  local function check_count(index, count)
+    check(index, count, "number", true)
+    if count and (count < 0 or count > 64) then error("Item count " .. count .. " out of range") end
+  end
+
+  local function check_side(side)
+    check(1, side, "string", true)
+    if side and side ~= "left" and side ~= "right" then error("Invalid side") end
+  end
+
+  for _, name in ipairs { "forward", "back", "up", "down", "turnLeft", "turnRight", "equipLeft", "equipRight" } do
+    turtle[name] = function() return act(name) end
+  end
+  for _, way in ipairs { "", "Up", "Down" } do
+    for _, name in ipairs { "dig", "attack" } do
+      turtle[name .. way] = function(side)
+        check_side(side)
+        return act(name .. way, side)
+      end
+    end
+    for _, name in ipairs { "drop", "suck" } do
+      turtle[name .. way] = function(count)
+        check_count(1, count)
+        return act(name .. way, count)
+      end
+    end
+    for _, name in ipairs { "place", "detect", "compare", "inspect" } do
+      turtle[name .. way] = function() return act(name .. way) end
     end
   end
 
-  local function move() return action(8, function()
-    if fuel == "unlimited" then return true end
-    if fuel < 1 then return false, "Out of fuel" end
-    fuel = fuel - 1
-    return true
-  end) end
-
-  for _, name in ipairs { "forward", "back", "up", "down" } do turtle[name] = move() end
-  for _, name in ipairs { "turnLeft", "turnRight" } do
-    turtle[name] = action(8, function() return true end)
-  end
-  for _, way in ipairs { "", "Up", "Down" } do
-    turtle["dig" .. way] = action(8, function() return false, "Nothing to dig here" end)
-    turtle["attack" .. way] = action(8, function() return false, "Nothing to attack here" end)
-    turtle["place" .. way] = action(8, function() return false, "No items to place" end)
-    turtle["drop" .. way] = action(4, function() return false, "No items to drop" end)
-    turtle["suck" .. way] = action(4, function() return false, "No items to take" end)
-    turtle["detect" .. way] = action(0, function() return false end)
-    turtle["compare" .. way] = action(0, function() return false end)
-    turtle["inspect" .. way] = action(0, function() return false, "No block to inspect" end)
-  end
-
   function turtle.select(slot)
-    check(1, slot, "number")
-    selected = slot_of(slot)
-    return true
+    check_slot(1, slot)
+    return act("select", slot)
   end
 
-  function turtle.getSelectedSlot() return selected end
-
-  function turtle.getItemCount(slot) return (slots[slot_of(slot)] or { count = 0 }).count end
-
-  function turtle.getItemSpace(slot) return 64 - turtle.getItemCount(slot_of(slot)) end
-
-  function turtle.getItemDetail(slot) return slots[slot_of(slot)] end
-
-  function turtle.getFuelLevel() return fuel end
-
-  function turtle.getFuelLimit()
-    if fuel == "unlimited" then return fuel end
-    return system.advanced and 100000 or 20000
+  function turtle.refuel(count)
+    check_count(1, count)
+    return act("refuel", count)
   end
 
-  turtle.refuel = action(0, function() return false, "No items to combust" end)
-  turtle.transferTo = action(0, function(slot)
-    slot_of(slot)
-    return false, "No space for items"
-  end)
-  turtle.compareTo = action(0, function(slot) return slots[selected] == slots[slot_of(slot)] end)
-
-  for _, name in ipairs {
-    "select", "getSelectedSlot", "getItemCount", "getItemSpace", "getItemDetail", "getFuelLevel", "getFuelLimit",
-  } do
-    turtle[name] = lift(turtle[name])
+  function turtle.transferTo(slot, count)
+    check_slot(1, slot)
+    check_count(2, count)
+    return act("transferTo", slot, count)
   end
 
-  native.missing("turtle", turtle, "equipLeft equipRight craft")
-  if at_least(1, 116) then native.missing("turtle", turtle, "getEquippedLeft getEquippedRight") end
+  function turtle.compareTo(slot)
+    check_slot(1, slot)
+    return act("compareTo", slot)
+  end
+
+  -- What is known without waiting.
+  for _, name in ipairs { "getItemCount", "getItemSpace" } do
+    turtle[name] = lift(function(slot)
+      check_slot(1, slot, true)
+      return land.read(name, slot)
+    end)
+  end
+  for _, name in ipairs { "getSelectedSlot", "getFuelLevel", "getFuelLimit" } do
+    turtle[name] = lift(function() return land.read(name) end)
+  end
+
+  function turtle.getItemDetail(slot, detailed)
+    check_slot(1, slot, true)
+    if not detailed or not at_least(1, 90) then return land.read("getItemDetail", slot) end
+    return act("getItemDetail", slot or land.read("getSelectedSlot"))
+  end
+
+  if at_least(1, 116) then
+    for _, name in ipairs { "getEquippedLeft", "getEquippedRight" } do
+      turtle[name] = lift(function() return land.read(name) end)
+    end
+  end
+
+  local function craft(count)
+    check_count(1, count)
+    return act("craft", count)
+  end
+
+  -- As in the game there is no `turtle.craft` without a crafting table on a side.
+  setmetatable(turtle, {
+    __index = function(_, name)
+      if name == "craft" and land.read("canCraft") then return craft end
+    end,
+  })
 elseif system.kind == "pocket" then
   pocket = {}
   function pocket.equipBack() return false, "Cannot find a valid upgrade" end

@@ -51,7 +51,7 @@ end
 function fs.isDriveRoot(path)
   check(1, path, "string")
   local clean = fs.combine(path)
-  return clean == "" or clean == "rom" or disk.floppy ~= nil and clean == "disk"
+  return clean == "" or clean == "rom" or disk.hasFloppy() and clean == "disk"
 end
 
 function fs.find(pattern)

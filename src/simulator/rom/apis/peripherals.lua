@@ -1,148 +1,135 @@
--- peripheral, rednet, disk, gps: nothing is attached to a simulated computer but a drive with a floppy, if one is asked
--- for.
--- luacheck: globals peripheral rednet disk gps
+-- peripheral and disk: what is beside the computer, on it, and on its cable.
+-- luacheck: globals peripheral disk
 
 local native = ...
 local expect, at_least = native.expect, native.os.atLeast
+local land = native.land
 
-local side = native.fs.floppy
+-- The name of each table that `peripheral.wrap` has made, and its kinds.
+local wrapped_names, wrapped_types = setmetatable({}, { __mode = "k" }), setmetatable({}, { __mode = "k" })
 
--- What the drive with the floppy can do, if there is one.
-local drive = {
-  isDiskPresent = function() return true end,
-  hasData = function() return true end,
-  getMountPath = function() return "disk" end,
-  getDiskID = function() return 0 end,
-  getDiskLabel = function() return nil end,
-  setDiskLabel = function() end,
-  hasAudio = function() return false end,
-  getAudioTitle = function() return nil end,
-  playAudio = function() end,
-  stopAudio = function() end,
-  ejectDisk = function() end,
-}
-
-local types = setmetatable({}, { __mode = "k" })
+--- The kinds of a peripheral as this version tells them: one only before 1.99.
+local function types_of(name)
+  local types = land.describe(name)
+  if types and not at_least(1, 99) then return { types[1] } end
+  return types
+end
 
 peripheral = {}
 
-function peripheral.getNames() return { side } end
+function peripheral.getNames() return land.names() end
 
 function peripheral.isPresent(name)
   expect(1, name, "string")
-  return name == side
+  return types_of(name) ~= nil
+end
+
+--- The kinds of a name or a wrapped table.
+local function kinds(subject)
+  expect(1, subject, "string", "table")
+  if type(subject) == "string" then return types_of(subject) end
+  return wrapped_types[subject] or error("bad argument #1 (table is not a peripheral)", 3)
 end
 
 function peripheral.getType(subject)
-  expect(1, subject, "string", "table")
-  if type(subject) == "table" and not types[subject] then
-    error("bad argument #1 (table is not a peripheral)", 2)
-  end
-  if subject == side or types[subject] then return "drive" end
+  local types = kinds(subject)
+  if types then return table.unpack(types) end
   return nil
 end
 
 if at_least(1, 99) then
   function peripheral.hasType(subject, kind)
-    expect(1, subject, "string", "table")
     expect(2, kind, "string")
-    if subject == side or types[subject] then return kind == "drive" end
-    return nil
+    local types = kinds(subject)
+    if not types then return nil end
+    for _, one in ipairs(types) do
+      if one == kind then return true end
+    end
+    return false
   end
 end
 
 function peripheral.getMethods(name)
   expect(1, name, "string")
-  if name ~= side then return nil end
-  local names = {}
-  for method in pairs(drive) do names[#names + 1] = method end
-  return names
+  return (select(2, land.describe(name)))
 end
 
 function peripheral.getName(wrapped)
   expect(1, wrapped, "table")
-  return types[wrapped] or error("bad argument #1 (table is not a peripheral)", 2)
+  return wrapped_names[wrapped] or error("bad argument #1 (table is not a peripheral)", 2)
+end
+
+--- The results of a call, or an error where the program called.
+local function finish(level, ok, ...)
+  if not ok then error((...), level + 1) end
+  return ...
+end
+
+local call
+
+--- What came at once, or once the game has done it.
+local function settle(level, task, ...)
+  if not task then return finish(level + 1, ...) end
+  local done
+  repeat
+    done = table.pack(os.pullEvent("task_complete"))
+  until done[2] == task
+  return finish(level + 1, table.unpack(done, 3, done.n))
+end
+
+function call(level, name, method, ...)
+  if types_of(name) == nil then return nil end
+  if method == "callRemote" then
+    local remote, of_it = ...
+    expect(1, remote, "string")
+    expect(2, of_it, "string")
+    if types_of(remote) == nil then error("No peripheral: " .. remote, level + 1) end
+    return (function(...) return settle(level + 2, land.call(...)) end)(...)
+  end
+  local before = method == "ejectDisk" and native.fs.hasFloppy() and land.call(name, "getMountPath")
+  local results = table.pack(settle(level + 1, land.call(name, method, ...)))
+  if before ~= false and method == "ejectDisk" then native.fs.removeFloppy() end
+  return table.unpack(results, 1, results.n)
 end
 
 function peripheral.call(name, method, ...)
   expect(1, name, "string")
   expect(2, method, "string")
-  if name ~= side then return nil end
-  if not drive[method] then error("No such method " .. method, 2) end
-  return drive[method](...)
+  local results = table.pack(call(2, name, method, ...))
+  return table.unpack(results, 1, results.n)
 end
 
 function peripheral.wrap(name)
   expect(1, name, "string")
-  if name ~= side then return nil end
+  local types, methods = types_of(name), peripheral.getMethods(name)
+  if not types then return nil end
   local wrapped = {}
-  for method, f in pairs(drive) do wrapped[method] = f end
-  types[wrapped] = name
+  for _, method in ipairs(methods) do
+    wrapped[method] = function(...)
+      local results = table.pack(call(2, name, method, ...))
+      return table.unpack(results, 1, results.n)
+    end
+  end
+  wrapped_names[wrapped], wrapped_types[wrapped] = name, types
   return wrapped
 end
 
 function peripheral.find(kind, filter)
   expect(1, kind, "string")
   expect(2, filter, "function", "nil")
-  if kind ~= "drive" or not side then return end
-  local wrapped = peripheral.wrap(side)
-  if not filter or filter(side, wrapped) then return wrapped end
-end
-
----------------------------------------------------------------- rednet: no modem, so nothing is open
-
-rednet = { CHANNEL_BROADCAST = 65535, CHANNEL_REPEAT = 65533, MAX_ID_CHANNELS = 65500 }
-
-function rednet.open(modem)
-  expect(1, modem, "string")
-  error("No such modem: " .. modem, 2)
-end
-
-function rednet.close(modem)
-  expect(1, modem, "string", "nil")
-  if modem then error("No such modem: " .. modem, 2) end
-end
-
-function rednet.isOpen(modem)
-  expect(1, modem, "string", "nil")
-  return false
-end
-
-function rednet.send(recipient)
-  expect(1, recipient, "number")
-  return false
-end
-
-function rednet.broadcast() end
-
-function rednet.receive(protocol, timeout)
-  if type(protocol) == "number" and timeout == nil then protocol, timeout = nil, protocol end
-  expect(1, protocol, "string", "nil")
-  expect(2, timeout, "number", "nil")
-  local timer = timeout and os.startTimer(timeout)
-  while true do
-    local event, first, message, of = os.pullEvent()
-    if event == "timer" and first == timer then return nil end
-    if event == "rednet_message" and (protocol == nil or of == protocol) then return first, message, of end
+  local found = {}
+  for _, name in ipairs(peripheral.getNames()) do
+    local is_one = false
+    for _, one in ipairs(types_of(name) or {}) do is_one = is_one or one == kind end
+    if is_one then
+      local wrapped = peripheral.wrap(name)
+      if wrapped and (not filter or filter(name, wrapped)) then found[#found + 1] = wrapped end
+    end
   end
+  return table.unpack(found)
 end
 
-function rednet.host(protocol, name)
-  expect(1, protocol, "string")
-  expect(2, name, "string")
-end
-
-function rednet.unhost(protocol) expect(1, protocol, "string") end
-
-function rednet.lookup(protocol)
-  expect(1, protocol, "string")
-end
-
-function rednet.run()
-  while true do os.pullEventRaw("modem_message") end
-end
-
----------------------------------------------------------------- disk drives, satellites
+---------------------------------------------------------------- disk drives
 
 disk = {}
 for name, method in pairs {
@@ -151,19 +138,10 @@ for name, method in pairs {
   playAudio = "playAudio", stopAudio = "stopAudio", eject = "ejectDisk",
 } do
   local asks = name == "isPresent" or name == "hasData" or name == "hasAudio"
-  disk[name] = function(where)
+  disk[name] = function(where, ...)
     expect(1, where, "string", name == "stopAudio" and "nil" or nil)
-    if where == side and side then return drive[method]() end
+    if where and peripheral.getType(where) == "drive" then return peripheral.call(where, method, ...) end
     if asks then return false end
     return nil
   end
-end
-
-gps = { CHANNEL_GPS = 65534 }
-
-function gps.locate(timeout, debugging)
-  expect(1, timeout, "number", "nil")
-  expect(2, debugging, "boolean", "nil")
-  if debugging then print("No wireless modem attached") end
-  return nil
 end
