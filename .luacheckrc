@@ -20,7 +20,7 @@ read_globals = {
 }
 
 -- Handlers on the host have the bridge's modules as globals.
-for _, folder in ipairs({ "examples/tools", "tests/conformance/tools", "lua/new-tool" }) do
+for _, folder in ipairs({ "examples/tools", "tests/conformance/tools", "lua/new-tool", "lua/tools" }) do
   files[folder] = { read_globals = {
     "computers", "http", "json", "log", "progress", "regex", "resources", "secrets", "store",
     "tools",

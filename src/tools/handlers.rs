@@ -113,6 +113,8 @@ pub struct OnComputer {
     pub time: Duration,
     /// How it gets there.
     pub couriers: Arc<Couriers>,
+    /// Whether it holds the turtle.
+    pub exclusive: bool,
     /// Whether a person's pause holds it up.
     pub pauses: bool,
 }
@@ -144,7 +146,7 @@ impl Handler for OnComputer {
                 source: &self.code.source,
                 method: self.code.method.as_deref(),
                 arguments: &[Value::Object(arguments)],
-                exclusive: false,
+                exclusive: self.exclusive,
                 is_kept: true,
                 pauses: self.pauses,
             };

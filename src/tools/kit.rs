@@ -155,6 +155,7 @@ impl Kit {
                 code: code_of(handler)?,
                 time: spec.time,
                 couriers: self.couriers.clone(),
+                exclusive: spec.is_exclusive,
                 pauses: may_change(&spec.definition),
             }),
             RunsOn::Bridge(name) => match author {

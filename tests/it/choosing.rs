@@ -362,7 +362,12 @@ async fn a_pause_keeps_what_find_tools_shows_from_being_called_and_find_tools_sa
 #[tokio::test]
 async fn a_client_is_told_how_to_find_what_a_person_has_not_listed() {
     let (place, tools) = (place(), tools());
-    for (arguments, is_told) in [(&[][..], false), (&["--list", "core"], true)] {
+    let lists = [
+        (&["--toolsets", "core,custom"][..], false),
+        (&[][..], true),
+        (&["--list", "core"], true),
+    ];
+    for (arguments, is_told) in lists {
         let mut bridge = place.bridge_with(|command| {
             command.arg("--tools").arg(tools.path()).args(arguments);
         });

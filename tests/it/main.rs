@@ -77,6 +77,7 @@ mod tool_list;
 mod tools;
 mod truth;
 mod trying;
+mod turtles;
 mod update;
 mod upstream;
 mod upstream_asking;

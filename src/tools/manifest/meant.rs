@@ -29,6 +29,7 @@ pub const OF_META: &[&str] = &[
     "mcp.annotations",
     "mcp.toolset",
     "mcp.timeoutMs",
+    "mcp.exclusive",
     "mcp.examples",
     "mcp.text",
     "mcp.messages",

@@ -40,6 +40,8 @@ pub struct ToolSpec {
     pub set: Option<String>,
     /// How long a call may take.
     pub time: Duration,
+    /// Whether it holds the turtle that it runs on, so that no other that does runs beside it.
+    pub is_exclusive: bool,
     /// What its handler runs on.
     pub runs_on: RunsOn,
     /// What it is given, and what comes of that.
@@ -98,10 +100,17 @@ pub fn read(
         });
     }
     let timeout = meta.number("mcp.timeoutMs", 1, MAX_TIMEOUT_MS)?;
+    let is_exclusive = meta.flag("mcp.exclusive")?.unwrap_or(false);
+    if is_exclusive && !matches!(runs_on, RunsOn::Computer(_)) {
+        return Err(meta.wrong(
+            "`mcp.exclusive` is for handlers of `kind: computer.lua`, which hold the turtle",
+        ));
+    }
     Ok(ToolSpec {
         definition,
         set: meta.text("mcp.toolset")?,
         time: Duration::from_millis(timeout.unwrap_or(DEFAULT_TIMEOUT_MS)),
+        is_exclusive,
         runs_on,
         examples: Vec::new(),
     })
