@@ -3,8 +3,6 @@
 local VERSION = "1.1.0"
 -- The bridge fills in its own address when it serves this program.
 local DEFAULT_URL = nil
--- The setting that holds the bridge's URL, for where neither the player nor the bridge put one in.
-local URL_SETTING = "mcp_computer.url"
 -- The setting that holds the link's token, if the bridge wants one.
 local TOKEN_SETTING = "mcp_computer.token"
 
@@ -35,22 +33,33 @@ if parsed.action == "version" then
   return
 end
 
-local token = parsed.token or settings and settings.get(TOKEN_SETTING)
+local setting = require("mcp-computer.setting")
+local update = require("mcp-computer.update")
+
+local own_file = update.own_file(shell)
+local token = parsed.token or setting.get(TOKEN_SETTING)
 token = token and tostring(token)
-local address_text = parsed.url or DEFAULT_URL or settings and settings.get(URL_SETTING)
+local chosen_policy, misset = parsed.policy, nil
+if not chosen_policy then chosen_policy, misset = require("mcp-computer.policy").of_settings(setting.get) end
+-- A program that was installed has the address of that day, and the setting is what was said last; one from the web is
+-- told by its own address what is meant now.
+local address_text = parsed.url or own_file and setting.get(setting.URL) or DEFAULT_URL or setting.get(setting.URL)
 address_text = address_text and tostring(address_text)
 if parsed.action == "doctor" then
   require("mcp-computer.doctor").run({ address = address_text, token = token, version = VERSION })
   return
 end
+local command = require("mcp-computer.manage")[parsed.action]
+if command then
+  command({
+    address = address_text, version = VERSION, own_file = own_file, shell = shell, multishell = multishell,
+    startup = parsed.startup, is_sure = parsed.is_sure, policy = chosen_policy or misset,
+  })
+  return
+end
 if not address_text then
   print_lines(options.usage(program_name()))
   error("The bridge's URL is missing.", 0)
-end
-
-local chosen_policy, misset = parsed.policy, nil
-if not chosen_policy then
-  chosen_policy, misset = require("mcp-computer.policy").of_settings(settings and settings.get or function() end)
 end
 if not chosen_policy then error(misset, 0) end
 
@@ -63,12 +72,13 @@ if not http then error(table.concat(advice.http_off(), "\n"), 0) end
 if not http.websocketAsync then error(table.concat(advice.websockets_off(), "\n"), 0) end
 
 local presence = require("mcp-computer.presence")
-local update = require("mcp-computer.update")
-local own_file = update.own_file(shell)
+
+-- Why the last new version is not taken, if one was tried.
+local not_taken
 
 -- What another agent is told that is started on this computer.
 local function about()
-  return { version = VERSION, tab = multishell and multishell.getCurrent(), path = own_file }
+  return { version = VERSION, tab = multishell and multishell.getCurrent(), path = own_file, not_taken = not_taken }
 end
 
 local other = presence.ask(require("mcp-computer.identity").draw_boot(), about())
@@ -90,12 +100,11 @@ local function serve()
   }):run()
 end
 
-local why_not
 repeat
   local new_version = { source = serve(), path = own_file, arg = arg or {}, program = program }
-  why_not = new_version.source and update.try(new_version)
-  if why_not then
-    printError("The new version is not taken: " .. why_not)
+  not_taken = new_version.source and update.try(new_version)
+  if not_taken then
+    printError("The new version is not taken: " .. not_taken)
     print(("mcp-computer v%s goes on."):format(VERSION))
   end
-until not why_not
+until not not_taken

@@ -1,18 +1,19 @@
 --- `mcp-computer doctor`: looks from this computer for what keeps it from its bridge, and says what mends it.
 
 local advice = require("mcp-computer.advice")
-local disk = require("mcp-computer.disk")
+local autostart = require("mcp-computer.autostart")
 local identity = require("mcp-computer.identity")
+local installation = require("mcp-computer.installation")
 local json = require("mcp-computer.json")
 local key = require("mcp-computer.key")
 local link = require("mcp-computer.link")
 local presence = require("mcp-computer.presence")
 local url = require("mcp-computer.url")
 
-local find, floor, format, gsub = string.find, math.floor, string.format, string.gsub
+local floor, format, gsub = math.floor, string.format, string.gsub
 local error, ipairs, pcall, setmetatable, tostring, type = error, ipairs, pcall, setmetatable, tostring, type
 local cancel_timer, epoch, pull, start_timer = os.cancelTimer, os.epoch, os.pullEventRaw, os.startTimer
-local print, fs, http_library, settings = print, fs, http, settings
+local print, fs, http_library = print, fs, http
 local globals = _G
 
 local doctor = {}
@@ -25,8 +26,6 @@ local OK, NOTE, BAD = { "ok ", "green" }, { "!  ", "yellow" }, { "x  ", "red" }
 local ANSWER_SECONDS, LINK_SECONDS = 6, 8
 -- With less free space, in bytes, programs soon fail to keep what they write.
 local LITTLE_SPACE = 20000
--- What a file has in it that starts the agent.
-local NAME = "mcp-computer"
 
 -- Shows how something is, and what to do. Returns whether nothing is in the way.
 local function say(self, how, line, lines)
@@ -70,12 +69,6 @@ local function wait(seconds, take)
   end
 end
 
--- The bridge's address for plain HTTP.
-local function page(address, path)
-  local host = find(address.host, ":", 1, true) and "[" .. address.host .. "]" or address.host
-  return format("%s://%s:%d%s", address.scheme == "wss" and "https" or "http", host, address.port, path)
-end
-
 local function check_http(self)
   if not http_library then return say_lines(self, BAD, advice.http_off()) end
   if not http_library.websocketAsync then return say_lines(self, BAD, advice.websockets_off()) end
@@ -83,7 +76,7 @@ local function check_http(self)
 end
 
 local function check_rule(self, address)
-  local ok, allowed, reason = pcall(http_library.checkURL, page(address, "/"))
+  local ok, allowed, reason = pcall(http_library.checkURL, url.page(address, "/"))
   if not ok then allowed, reason = false, allowed end
   if allowed then return say(self, OK, format("The game lets computers connect to %s", address.host)) end
   return say_lines(self, BAD, advice.explain(tostring(reason), address).lines)
@@ -91,7 +84,7 @@ end
 
 -- Asks the bridge how it is. Returns its answer, or nil and what the game says.
 local function ask_health(address)
-  local asked = page(address, "/health")
+  local asked = url.page(address, "/health")
   local ok, started = pcall(http_library.request, asked)
   if not ok or started == false then return nil, "URL malformed" end
   local answer = wait(ANSWER_SECONDS, function(event)
@@ -117,7 +110,7 @@ local function check_bridge(self, address)
   say(self, OK, format("mcp-bridge %s answers at %s:%d", version, address.host, address.port))
   if version ~= self.version then
     say(self, NOTE, format("This mcp-computer is %s. To get the bridge's:", self.version),
-      { "wget run " .. page(address, "/install.lua") })
+      { "wget run " .. url.page(address, "/install.lua") })
   end
   return true
 end
@@ -190,65 +183,32 @@ local function check_space(self)
     { "Programs can't write, and mcp-computer can't update itself: delete some files." })
 end
 
--- What runs when the computer starts, in its order.
-local function startups(folder)
-  local found = {}
-  for _, name in ipairs({ "startup", "startup.lua" }) do
-    local path = folder .. "/" .. name
-    -- A file without an ending counts before the one with it, and only one of them does.
-    if #found == 0 and fs.exists(path) and not fs.isDir(path) then found[1] = path end
-  end
-  local path = folder .. "/startup"
-  if fs.isDir(path) then
-    for _, name in ipairs(fs.list(path)) do
-      if not fs.isDir(path .. "/" .. name) then found[#found + 1] = path .. "/" .. name end
-    end
-  end
-  return found
-end
-
-local function setting(name)
-  local ok, value = pcall(function() return settings.get(name) end)
-  if ok then return value end
-end
-
--- A disk whose startup runs in the place of the computer's own.
-local function startup_of_disk()
-  local drives, names = globals.disk, globals.peripheral and globals.peripheral.getNames() or {}
-  if not drives or setting("shell.allow_disk_startup") == false then return nil end
-  for _, name in ipairs(names) do
-    local ok, path = pcall(drives.getMountPath, name)
-    if ok and path and drives.hasData(name) then
-      local found = startups("/" .. path)[1]
-      if found then return found end
-    end
-  end
-end
-
 local function check_startup(self)
-  local before, own = {}, nil
-  for _, path in ipairs(startups("")) do
-    if find(disk.read(path) or "", NAME, 1, true) then
-      own = path
-      break
-    end
-    before[#before + 1] = path
-  end
-  if not own then
-    return say(self, OK, "mcp-computer does not start with this computer")
-  end
-  local of_disk = startup_of_disk()
-  if setting("shell.allow_startup") == false then
+  local own, before = autostart.find()
+  if not own then return say(self, OK, "mcp-computer does not start with this computer") end
+  local of_disk = autostart.of_disk()
+  if not autostart.is_allowed() then
     return say(self, NOTE, own .. " does not run when this computer starts.", { "set shell.allow_startup true" })
   end
   if of_disk then
     return say(self, NOTE, of_disk .. " runs instead of " .. own, { "Take that disk out, or delete the file." })
   end
-  if before[1] then
-    return say(self, NOTE, before[1] .. " runs before " .. own,
-      { "If it does not end, mcp-computer never starts. Let it end, or start it by", "shell.openTab or parallel." })
+  local endless = autostart.endless()
+  for _, path in ipairs(before) do
+    if path == endless then
+      return say(self, NOTE, path .. " runs before " .. own,
+        { "If it does not end, mcp-computer never starts.", "mcp-computer install offers a way out." })
+    end
   end
   return say(self, OK, "It starts with this computer: " .. own)
+end
+
+local function check_files(self)
+  local path, another = installation.find()
+  if another then
+    say(self, NOTE, format("mcp-computer is here twice: %s and %s", path, another),
+      { "To keep the first, and take the other away: mcp-computer install" })
+  end
 end
 
 --- Looks at everything.
@@ -273,6 +233,7 @@ function doctor.run(options)
   end
   check_space(self)
   check_startup(self)
+  check_files(self)
   if self[BAD] == 1 then error("1 thing keeps this computer from its bridge.", 0) end
   if self[BAD] > 1 then error(format("%d things keep this computer from its bridge.", self[BAD]), 0) end
   print(self[NOTE] > 0 and "Nothing is in the way." or "All is well.")

@@ -10,7 +10,8 @@ local ACTIONS = {
   help = "help", ["-help"] = "help", ["--help"] = "help", ["-h"] = "help",
   version = "version", ["-version"] = "version", ["--version"] = "version",
 }
-local DOCTOR = "doctor"
+-- What may stand first, instead of an address.
+local COMMANDS = { doctor = true, install = true, status = true, uninstall = true, update = true }
 local VALUES = {
   ["-url"] = "url", ["--url"] = "url",
   ["-token"] = "token", ["--token"] = "token",
@@ -19,6 +20,11 @@ local VALUES = {
 -- Flags that stand for a policy.
 local POLICIES = { ["-read-only"] = policy.READ_ONLY, ["--read-only"] = policy.READ_ONLY }
 local TWO_POLICIES = "One policy is enough: two different ones were given"
+-- What stands for itself: its key, and its value.
+local FLAGS = {
+  ["--startup"] = { "startup", true }, ["--no-startup"] = { "startup", false },
+  ["--yes"] = { "is_sure", true }, ["-y"] = { "is_sure", true },
+}
 
 --- How the program is called.
 -- @tparam string program Its name.
@@ -28,7 +34,8 @@ function options.usage(program)
     "Usage:",
     program .. " <ws-url>",
     program .. " -url <ws-url>",
-    program .. " doctor [<ws-url>]",
+    program .. " install [<ws-url>] [--startup|--no-startup]",
+    program .. " status|update|uninstall|doctor",
     program .. " --version",
     "For example:",
     program .. " ws://192.168.1.20:3001",
@@ -40,7 +47,7 @@ end
 
 --- Reads the arguments.
 -- @tparam {string,...} args
--- @treturn table|nil `action` (`run`, `doctor`, `help` or `version`), `url`, `token`, `policy`.
+-- @treturn table|nil `action` (`run`, `help`, `version` or a command), `url`, `token`, `policy`, `startup`, `is_sure`.
 -- @treturn string|nil What is wrong with them.
 function options.parse(args)
   local result = { action = "run" }
@@ -51,11 +58,13 @@ function options.parse(args)
     local key = VALUES[name or arg]
     if ACTIONS[arg] then
       return { action = ACTIONS[arg] }
-    elseif arg == DOCTOR and i == 1 then
-      result.action = DOCTOR
+    elseif COMMANDS[arg] and i == 1 then
+      result.action = arg
     elseif POLICIES[arg] then
       if result.policy and result.policy ~= POLICIES[arg] then return nil, TWO_POLICIES end
       result.policy = POLICIES[arg]
+    elseif FLAGS[arg] then
+      result[FLAGS[arg][1]] = FLAGS[arg][2]
     elseif key then
       if not name then
         i = i + 1

@@ -29,6 +29,14 @@ local ANSWER_SECONDS = 10
 -- What stands within the first bytes of the agent's file, as bridges serve it.
 local MARK, MARK_WITHIN = "mcp-computer, all modules in one file", 100
 
+--- Whether a file is an agent, as bridges serve it.
+-- @tparam string path
+-- @treturn boolean
+function update.is_agent(path)
+  local beginning = disk.read(path, MARK_WITHIN)
+  return beginning ~= nil and find(beginning, MARK, 1, true) ~= nil
+end
+
 --- The file that the present program was started from, if it is the agent's: programs that start others have their own.
 -- @tparam table|nil shell
 -- @treturn string|nil An absolute path.
@@ -36,8 +44,7 @@ function update.own_file(shell)
   if not shell or not shell.getRunningProgram then return nil end
   local path = "/" .. shell.getRunningProgram()
   if fs.isReadOnly(path) then return nil end
-  local beginning = disk.read(path, MARK_WITHIN)
-  return beginning and find(beginning, MARK, 1, true) and path or nil
+  return update.is_agent(path) and path or nil
 end
 
 --- Says what speaks against an update.

@@ -1,6 +1,6 @@
 --- The bridge's address: what is accepted as one, and its parts.
 
-local find, gsub, lower = string.find, string.gsub, string.lower
+local find, format, gsub, lower = string.find, string.format, string.gsub, string.lower
 local match, sub = string.match, string.sub
 local tonumber = tonumber
 
@@ -47,6 +47,15 @@ function url.parse(address)
     port = port,
     base = scheme .. "://" .. authority .. path,
   }
+end
+
+--- The address of a page that the bridge serves over plain HTTP.
+-- @tparam table address From @{url.parse}.
+-- @tparam string path
+-- @treturn string
+function url.page(address, path)
+  local host = find(address.host, ":", 1, true) and "[" .. address.host .. "]" or address.host
+  return format("%s://%s:%d%s", address.scheme == "wss" and "https" or "http", host, address.port, path)
 end
 
 return url

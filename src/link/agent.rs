@@ -21,6 +21,7 @@ const INSTALLER: &str = include_str!("../../lua/install.lua");
 const MODULES: &[(&str, &str)] = modules![
     "advice",
     "agent",
+    "autostart",
     "base64",
     "chunk",
     "consent",
@@ -38,6 +39,7 @@ const MODULES: &[(&str, &str)] = modules![
     "identity",
     "incoming",
     "input",
+    "installation",
     "job",
     "jobs",
     "json",
@@ -45,6 +47,7 @@ const MODULES: &[(&str, &str)] = modules![
     "legacy",
     "link",
     "liveness",
+    "manage",
     "memory",
     "methods",
     "number",
@@ -57,9 +60,11 @@ const MODULES: &[(&str, &str)] = modules![
     "present",
     "printing",
     "program",
+    "question",
     "reply",
     "requests",
     "screens",
+    "setting",
     "stream",
     "text",
     "told",
@@ -97,10 +102,15 @@ pub fn installer_for(host: Option<&str>) -> String {
 }
 
 /// The modules that the installer shares with the agent.
-const INSTALLER_MODULES: [&str; 3] = [
+const INSTALLER_MODULES: [&str; 8] = [
+    "mcp-computer.autostart",
     "mcp-computer.disk",
+    "mcp-computer.installation",
     "mcp-computer.presence",
+    "mcp-computer.question",
+    "mcp-computer.setting",
     "mcp-computer.update",
+    "mcp-computer.url",
 ];
 
 /// The last line of the agent. What starts it with its computer looks whether the file has it: one that was cut off can
@@ -221,7 +231,10 @@ mod tests {
     #[test]
     fn what_starts_the_agent_knows_a_whole_file() {
         let mark = END.trim_start_matches("-- ").trim_end();
-        assert!(INSTALLER.contains(&format!(":find(\"{mark}\", 1, true)")));
+        let starts = include_str!("../../lua/mcp-computer/autostart.lua");
+        let (first, rest) = mark.rsplit_once(' ').unwrap();
+        assert!(starts.contains(&format!(":find(\"{first} \" .. \"{rest}\", 1, true)")));
+        // What starts it is in the file too, and must not be taken for its end.
         assert_eq!(program().matches(mark).count(), 1);
     }
 

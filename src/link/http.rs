@@ -16,6 +16,7 @@ use serde_json::Value;
 use super::{
     admission::LinkAdmission,
     agent,
+    packages::{self, Page},
     session::{self, Shared},
 };
 use crate::{
@@ -120,7 +121,11 @@ impl Answers for Routes {
             "/install.lua" => lua(agent::installer_for(
                 self.own_address(request.headers()).as_deref(),
             )),
-            _ => (StatusCode::NOT_FOUND, NOT_FOUND).into_response(),
+            path => match packages::page(path, self.own_address(request.headers()).as_deref()) {
+                Some(Page::Json(text)) => json(text),
+                Some(Page::Lua(program)) => lua(program),
+                None => (StatusCode::NOT_FOUND, NOT_FOUND).into_response(),
+            },
         }
     }
 }
@@ -195,11 +200,7 @@ impl Routes {
 
     fn health(&self) -> Response {
         let health = (self.inner.health)();
-        (
-            [(header::CONTENT_TYPE, "application/json")],
-            format!("{health}\n"),
-        )
-            .into_response()
+        json(format!("{health}\n"))
     }
 }
 
@@ -214,7 +215,8 @@ impl Door {
 const NOT_FOUND: &str = "This is the link port of mcp-bridge. Computers link here by WebSocket, on any path.\n\
     GET /health            whether it works, and how many computers are linked\n\
     GET /install.lua       in the game: wget run http://HOST:PORT/install.lua\n\
-    GET /mcp-computer.lua  the agent itself\n";
+    GET /mcp-computer.lua  the agent itself\n\
+    GET /packages/         the same for TrapOS: ccpm registry add http://HOST:PORT --type http\n";
 
 /// What the listener counts of the connection that a request came on.
 fn intake(extensions: &Extensions) -> Arc<Intake> {
@@ -226,6 +228,10 @@ fn asks_for_websocket(headers: &HeaderMap) -> bool {
         .get(header::UPGRADE)
         .and_then(|value| value.to_str().ok())
         .is_some_and(|value| value.eq_ignore_ascii_case("websocket"))
+}
+
+fn json(text: String) -> Response {
+    ([(header::CONTENT_TYPE, "application/json")], text).into_response()
 }
 
 fn lua(program: String) -> Response {

@@ -6,6 +6,7 @@ mod allowance;
 mod compact;
 pub mod http;
 mod outlet;
+mod packages;
 pub mod port;
 pub mod session;
 mod unclaimed;

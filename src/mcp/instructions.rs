@@ -7,7 +7,7 @@ answer, `exec-lua` runs Lua on one of them, `run-script` drives many at once.
 - Programs: write with fs.open(path, \"w\"), run with shell.run(\"path\", \"argument\"); the output comes back. Queue first \
 what it will read(): os.queueEvent(\"paste\", \"yes\") os.queueEvent(\"key\", keys.enter).
 - os.reboot() ends all that runs there; the computer links again only if its startup runs the agent: without \
-/startup/mcp-computer.lua write one first, shell.run(\"/mcp-computer.lua\"). list-computers tells since when it is linked. \
+/startup/zz-mcp-computer.lua write one first, shell.run(\"/mcp-computer.lua\"). list-computers tells since when it is linked. \
 /startup.lua runs first, then each file in /startup/ by name: one that never ends keeps the agent from starting, unless \
 in a tab (shell.openTab).
 - Globals end with the code that set them, and programs that it runs don't see them: keep things in files, or with \

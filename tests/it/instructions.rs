@@ -9,6 +9,9 @@ use mcp_bridge::{
 use serde_json::{Value, json};
 use tokio::runtime::Handle;
 
+/// Lets a bridge have no tools but those that are listed by themselves.
+const LISTED_ONLY: [&str; 4] = ["--upstream", "off", "--toolsets", "core,custom"];
+
 const CHANGED: &str = "notifications/tools/list_changed";
 
 const PROMPT: &str = "entries:\n  - name: p\n    kind: prompt\n    meta: { mcp.prompt.name: p, mcp.prompt.text: hi }\n";
@@ -35,7 +38,7 @@ async fn what_the_instructions_say_of_programs_and_globals_is_so() {
     for words in [
         queue,
         "shell.run(",
-        "/startup/mcp-computer.lua",
+        "/startup/zz-mcp-computer.lua",
         "shell.run(\"/mcp-computer.lua\")",
         "settings.set",
         "can't be read: ask the player",
@@ -55,10 +58,10 @@ async fn what_the_instructions_say_of_programs_and_globals_is_so() {
             .with_file("see.lua", "print('x is ' .. tostring(x))")
             .with_file("startup/a.lua", "fs.open('/ran', 'w').close()")
             .with_file(
-                "startup/mcp-computer.lua",
+                "startup/zz-mcp-computer.lua",
                 format!("shell.run('/mcp-computer ws://{port}')"),
             )
-            .with_file("startup/z.lua", "fs.open('/never', 'w').close()");
+            .with_file("startup/zzz.lua", "fs.open('/never', 'w').close()");
         options.version = version.parse().unwrap();
         computers.push(Computer::start(options, "", &Handle::current()).unwrap());
         bridge.linked(id).await;
@@ -80,7 +83,7 @@ async fn what_the_instructions_say_of_programs_and_globals_is_so() {
         bridge.lua(id, kept).await;
         assert_eq!(bridge.lua(id, "settings.get('kept')").await, "=> 4711");
         // It comes back by the startup that they name.
-        let startup = r#"local file = fs.open("/startup/mcp-computer.lua", "w")
+        let startup = r#"local file = fs.open("/startup/zz-mcp-computer.lua", "w")
             file.write('shell.run("/mcp-computer.lua")') file.close()"#;
         bridge.lua(id, startup).await;
         bridge.lua(id, "fs.delete('/ran') os.reboot()").await;
@@ -93,7 +96,7 @@ async fn what_the_instructions_say_of_programs_and_globals_is_so() {
 async fn find_tools_tells_only_of_what_the_client_was_not_sent() {
     let tools = Tools::new();
     tools.add("harvest", "return 1");
-    let mut bridge = tools.bridge(&["--upstream", "off"]).await;
+    let mut bridge = tools.bridge(&LISTED_ONLY).await;
     // Who never listed knows none.
     let all = find(&mut bridge, json!({})).await;
     assert!(
@@ -101,14 +104,16 @@ async fn find_tools_tells_only_of_what_the_client_was_not_sent() {
         "{all}"
     );
     bridge.request("tools/list", json!({})).await;
-    assert_eq!(
-        find(&mut bridge, json!({})).await,
-        "There are no tools besides those in your list."
+    assert!(
+        find(&mut bridge, json!({}))
+            .await
+            .starts_with("There are no tools besides those in your list.")
     );
     // Other words would find no more.
-    assert_eq!(
-        find(&mut bridge, json!({"query": "harvest"})).await,
-        "There are no tools besides those in your list."
+    assert!(
+        find(&mut bridge, json!({"query": "harvest"}))
+            .await
+            .starts_with("There are no tools besides those in your list.")
     );
     // A list of the other era is nobody's, and a call of that era knows of no list.
     let call = stateless(json!({"name": "find-tools", "arguments": {}}));
@@ -127,9 +132,10 @@ async fn find_tools_tells_only_of_what_the_client_was_not_sent() {
     let all = find(&mut bridge, json!({})).await;
     assert!(all.contains("sow: ") && all.contains("exec-lua: "), "{all}");
     bridge.request("tools/list", json!({})).await;
-    assert_eq!(
-        find(&mut bridge, json!({})).await,
-        "There are no tools besides those in your list."
+    assert!(
+        find(&mut bridge, json!({}))
+            .await
+            .starts_with("There are no tools besides those in your list.")
     );
     // A client that begins anew has no list.
     bridge.initialize("2025-11-25").await;
@@ -140,7 +146,7 @@ async fn find_tools_tells_only_of_what_the_client_was_not_sent() {
 #[tokio::test]
 async fn a_client_that_keeps_its_first_list_finds_what_came_later() {
     let tools = Tools::new();
-    let mut bridge = tools.start(&["--upstream", "off"]);
+    let mut bridge = tools.start(&LISTED_ONLY);
     let client = json!({"name": "claude-ai", "version": "0.1.0"});
     let hello = json!({"protocolVersion": "2025-06-18", "capabilities": {}, "clientInfo": client});
     bridge.request("initialize", hello).await;
@@ -164,7 +170,10 @@ async fn a_client_that_keeps_its_first_list_finds_what_came_later() {
 
 #[tokio::test]
 async fn over_http_each_session_has_its_own_list_and_the_stateless_era_none() {
-    let bridge = Served::start().await;
+    let bridge = Served::start_with(|command| {
+        command.args(LISTED_ONLY);
+    })
+    .await;
     let mut one = bridge.client("2025-11-25").await;
     let mut other = bridge.client("2025-11-25").await;
     let mut none = bridge.stateless();

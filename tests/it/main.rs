@@ -33,6 +33,7 @@ mod http_sessions;
 mod identity;
 #[cfg(unix)]
 mod install;
+mod installing;
 mod instructions;
 mod jobs;
 mod large_handlers;

@@ -183,15 +183,19 @@ async fn a_file_that_is_not_whole_is_fetched_again_at_the_start() {
     let port = bridge.link_port().await;
     let install = format!("wget run http://{port}/install.lua --startup");
     let computer = Computer::start(ComputerOptions::new(1), &install, &Handle::current()).unwrap();
-    screen::says(&computer, "It starts with this computer").await;
+    bridge.linked(1).await;
     let whole = installed(&computer);
-    let startup = computer.read_file("startup/mcp-computer.lua").unwrap();
+    let startup = computer.read_file("startup/zz-mcp-computer.lua").unwrap();
+    drop(computer);
+    bridge
+        .computer(1, |computer| computer["linked"] == false)
+        .await;
     // The second is cut off where a line ends, so that it is Lua.
     let lines = whole.rfind("sources[").unwrap();
     for file in [&whole[..whole.len() / 2], &whole[..lines], ""] {
         let options = ComputerOptions::new(1)
             .with_file("mcp-computer.lua", file)
-            .with_file("startup/mcp-computer.lua", startup.clone());
+            .with_file("startup/zz-mcp-computer.lua", startup.clone());
         let computer = Computer::start(options, "", &Handle::current()).unwrap();
         is_linked(&mut bridge, "1.1.0").await;
         assert_eq!(installed(&computer), whole);

@@ -204,7 +204,7 @@ async fn little_space_and_a_startup_that_gets_in_the_way() {
         limits,
         ..options()
     }
-    .with_file("startup.lua", "print('mine')")
+    .with_file("startup.lua", "print('mine') -- while true do")
     .with_file("startup/mcp-computer.lua", "-- starts mcp-computer");
     let computer = enters(crowded, &program).await;
     let lines = [
