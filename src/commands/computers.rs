@@ -16,6 +16,7 @@ use crate::{
     computers::{Fleet, LinkPort, fleet, reach::Reach, registry::Registry},
     link::{
         admission::LinkAdmission,
+        agent,
         http::{self, Door, Routes},
         port,
         session::Shared,
@@ -48,7 +49,7 @@ pub fn start(config: &LinkConfig, state: Option<&Path>) -> Fleet {
         reach: Arc::new(reach),
     };
     tokio::spawn(role.play(wanted.clone()));
-    Fleet::new(registry, follow, wanted)
+    Fleet::new(registry, follow, wanted).with_agent(agent::program_for)
 }
 
 /// Where the link port of this configuration is.

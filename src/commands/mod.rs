@@ -2,6 +2,7 @@
 //!
 //! This is the one place that knows all floors of the house, and puts them together.
 
+mod agents;
 mod arguments;
 mod completions;
 pub mod computers;
@@ -61,7 +62,6 @@ and where something does not work:
 
 In the game, on each computer:
   wget run http://HOST:3001/install.lua
-  mcp-computer ws://HOST:3001
 
 Settings are read from flags, then the environment, then config.toml in the configuration folder.
 MCP_BRIDGE_LOG sets what is logged (such as debug); MCP_BRIDGE_CONFIG_DIR and MCP_BRIDGE_STATE_DIR move the folders.";
@@ -101,6 +101,7 @@ commands! { Command, run(folders: &Folders) -> ExitCode:
     stop::Stop,
     pause::Pause,
     pause::Resume,
+    agents::Agents,
     tools::Tools,
     worker::Worker,
     logs::Logs,

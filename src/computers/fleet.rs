@@ -30,12 +30,17 @@ use crate::{
 /// How long whoever wants the computers waits for it to be known how they are reached.
 const KNOWN_WITHIN: Duration = Duration::from_secs(5);
 
+/// The agent's text, for the one who reaches the link port by this host.
+pub type AgentText = fn(Option<&str>) -> String;
+
 /// The computers, as tools see them.
 #[derive(Debug)]
 pub struct Fleet {
     pub(super) registry: Arc<Registry>,
     reach: watch::Receiver<Reach>,
     wanted: Arc<Notify>,
+    /// What computers can be given as their agent.
+    pub(super) agent: Option<AgentText>,
 }
 
 /// Why a job's name does not say which job is meant.
@@ -122,6 +127,15 @@ impl Fleet {
             registry,
             reach,
             wanted,
+            agent: None,
+        }
+    }
+
+    /// The same, whose computers can be given this agent.
+    pub fn with_agent(self, agent: AgentText) -> Self {
+        Self {
+            agent: Some(agent),
+            ..self
         }
     }
 

@@ -31,6 +31,7 @@ mod request_ids;
 mod roll_call;
 mod room;
 mod untold;
+pub mod updating;
 
 pub use self::{
     ask::{Ask, Gate},

@@ -46,7 +46,7 @@ fn known(patient: &Patient) -> Option<&[ComputerRow]> {
     let round = patient.bridges().as_ref().ok()?;
     let told = round.told.values().filter_map(|told| match &told.answer {
         Answer::Computers { computers, .. } => Some(computers.as_slice()),
-        Answer::Jobs { .. } | Answer::Stopped { .. } => None,
+        Answer::Jobs { .. } | Answer::Stopped { .. } | Answer::Updated { .. } => None,
     });
     told.max_by_key(|computers| computers.len())
 }
@@ -65,8 +65,7 @@ fn linked(patient: &Patient) -> Vec<Finding> {
                 .because("A bridge runs and waits for them.")
                 .mended_by(format!(
                     "in the game, on each computer: `wget run http://HOST:{host}/install.lua`, with HOST the address of this machine \
-                     as the game's server sees it (127.0.0.1 in single player), then `mcp-computer`. If it fails there, `mcp-computer \
-                     doctor` says why"
+                     as the game's server sees it (127.0.0.1 in single player). If it fails there, `mcp-computer doctor` says why"
                 )),
         ];
     }
@@ -94,7 +93,7 @@ fn agents(patient: &Patient) -> Vec<Finding> {
     vec![
         Finding::warning(format!("agents of another version than this, {own}: {names}"))
         .because("What is new in this version does not work there, and faults that it mended are still there.")
-        .mended_by("in the game, on each of them: `wget run http://HOST:PORT/install.lua`, as when it was installed; it goes on without a reboot"),
+        .mended_by("`mcp-bridge agents update`, or in the game, on each of them: `wget run http://HOST:PORT/install.lua`, as when it was installed; it goes on without a reboot"),
     ]
 }
 

@@ -24,8 +24,8 @@ use super::{
 use crate::{
     base::{hidden, text::one_line},
     computers::{
-        Cancelled, Computer, End, ErrorKind, Fleet, Job, Loss, Presence as Away, RequestId, Sent,
-        Stage,
+        Cancelled, Computer, ComputerKey, End, ErrorKind, Fleet, Job, Loss, Presence as Away,
+        RequestId, Sent, Stage, updating, updating::NotUpdated,
     },
     tools::{calls::Calls, wording::name_of},
 };
@@ -40,9 +40,6 @@ const TO_TELL: Duration = Duration::from_secs(2);
 /// How long computers have to say that they stopped a job, and a call to end in this process.
 const TO_STOP: Duration = Duration::from_secs(3);
 const TO_END: Duration = Duration::from_secs(2);
-
-/// What our agent calls itself.
-const AGENT: &str = "mcp-computer";
 
 /// A bridge answers what a person asks, for as long as this is kept.
 pub struct Desk {
@@ -147,6 +144,7 @@ impl Clerk {
             Question::Jobs => self.jobs().await,
             Question::Computers => self.computers().await,
             Question::Stop(mut orders) => self.stop(orders.remove(name)?).await,
+            Question::Update(mut orders) => self.update(orders.remove(name)?).await,
         };
         Some(Told {
             pid: std::process::id(),
@@ -203,7 +201,6 @@ impl Clerk {
         };
         let computers = known.iter().map(|computer| {
             let facts = computer.facts();
-            let agent = facts.agent.as_ref();
             let (since, left) = match computer.presence() {
                 Away::Linked(_) => (facts.linked_since, None),
                 Away::Left { since, why } => (since, Some(why)),
@@ -211,9 +208,7 @@ impl Clerk {
             ComputerRow {
                 computer: computer.key,
                 name: name_of(&facts),
-                agent: agent
-                    .filter(|agent| agent.name == AGENT)
-                    .map(|agent| agent.version.clone()),
+                agent: updating::version_of(computer),
                 since,
                 left,
             }
@@ -222,6 +217,28 @@ impl Clerk {
             computers: computers.collect(),
             unreachable,
         }
+    }
+
+    async fn update(&self, key: ComputerKey) -> Answer {
+        let (said, is_well) = match self.fleet.computer(key).await {
+            Ok(Some(computer)) => {
+                let name = name_of(&computer.facts());
+                let version = env!("CARGO_PKG_VERSION");
+                match self.fleet.update_agent(&computer, None).await {
+                    Ok(updated) => (
+                        format!("{name} was updated from {} to {version}.", updated.from),
+                        true,
+                    ),
+                    Err(why) => {
+                        let is_well = matches!(why, NotUpdated::Current(_));
+                        (format!("{name} {why}."), is_well)
+                    }
+                }
+            }
+            Ok(None) => (format!("There is no computer {key}."), false),
+            Err(error) => (error.to_string(), false),
+        };
+        Answer::Updated { said, is_well }
     }
 
     async fn stop(&self, orders: Orders) -> Answer {

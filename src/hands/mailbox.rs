@@ -128,9 +128,7 @@ pub struct Round {
 /// The folder can't be written.
 pub fn ask(shared: &Path, question: &Question, patience: Duration) -> io::Result<Round> {
     let mut open = present(shared);
-    if let Question::Stop(orders) = question {
-        open.retain(|bridge| orders.contains_key(bridge));
-    }
+    open.retain(|bridge| question.is_for(bridge));
     let mut round = Round::default();
     if open.is_empty() {
         return Ok(round);

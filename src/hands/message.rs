@@ -20,6 +20,19 @@ pub enum Question {
     Computers,
     /// To stop something; each bridge, by its name, has orders of its own.
     Stop(BTreeMap<String, Orders>),
+    /// To update the agent of a computer; the bridge of this name does.
+    Update(BTreeMap<String, ComputerKey>),
+}
+
+impl Question {
+    /// Whether it is for this bridge.
+    pub fn is_for(&self, bridge: &str) -> bool {
+        match self {
+            Self::Jobs | Self::Computers => true,
+            Self::Stop(orders) => orders.contains_key(bridge),
+            Self::Update(orders) => orders.contains_key(bridge),
+        }
+    }
 }
 
 /// What a bridge is to stop. Calls that wait for what is stopped end too.
@@ -69,6 +82,13 @@ pub enum Answer {
         computers: Vec<ComputerRow>,
         /// Why this bridge reaches none, if it can't.
         unreachable: Option<String>,
+    },
+    /// What came of an update.
+    Updated {
+        /// The whole sentence.
+        said: String,
+        /// Whether the computer has this version now.
+        is_well: bool,
     },
     /// What came of its orders.
     Stopped {

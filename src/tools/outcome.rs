@@ -234,9 +234,8 @@ fn error_text(computer: &Computer, error: &AgentError) -> String {
 }
 
 /// What to do about an agent that lacks something.
-pub const OLD_AGENT: &str = "the agent on that computer is older than this bridge. Update it in the game: \
-    `wget http://HOST:PORT/mcp-computer.lua mcp-computer.lua` from this bridge's address (delete the old file \
-    first), then start it again.";
+pub const OLD_AGENT: &str = "the agent on that computer is older than this bridge. Update it by update-agent (reach it by \
+    call-tool), or in the game: `wget run http://HOST:PORT/install.lua`, with this bridge's address.";
 
 fn hint_for(error: &AgentError) -> Option<&str> {
     match &error.hint {

@@ -321,7 +321,7 @@ async fn inspect(era: &'static str) {
             json!({"query": "ping"}),
             0,
             match era {
-                "legacy" => "There are no tools besides those in your list.",
+                "legacy" => "besides those in your list",
                 _ => "probe-computers",
             },
         ),

@@ -206,3 +206,114 @@ async fn a_file_that_is_not_whole_is_fetched_again_at_the_start() {
     }
     bridge.leave().await;
 }
+
+/// Lets no version begin any more that is started from now on.
+const NO_MORE: &str = "local globals = getmetatable(_G).__index
+    local real = globals.load
+    globals.load = function(text, name, ...)
+      if name == '@mcp-computer/link.lua' then error('no links today', 0) end
+      return real(text, name, ...)
+    end";
+
+#[tokio::test]
+async fn update_agent_gives_a_computer_the_bridges_version() {
+    for (free, version) in [(150_000, "1.113"), (20_000, "1.89"), (150_000, "1.101")] {
+        let mut bridge = Bridge::initialized().await;
+        let port = bridge.link_port().await;
+        let computer = linked(&mut bridge, free, version).await;
+        let listed = bridge.call("list-computers", json!({})).await;
+        for words in [
+            "1 (Label: nil) has 1.0.9",
+            r#"update-agent {"computerId":1}"#,
+            "mcp-bridge agents update",
+        ] {
+            assert!(listed.text.contains(words), "{}", listed.text);
+        }
+        let call = json!({"name": "update-agent", "arguments": {"computerId": 1}});
+        let updated = bridge.call("call-tool", call.clone()).await;
+        assert!(
+            updated.text.contains(
+                "Computer 1 (Label: nil) was updated from 1.0.9 to 1.1.0, and is linked."
+            ),
+            "{}",
+            updated.text
+        );
+        assert_eq!(bridge.lua(1, "1+1").await, "=> 2");
+        assert_eq!(
+            installed(&computer),
+            agent::program_for(Some(&port.to_string()))
+        );
+        let again = bridge.call("call-tool", call).await;
+        assert!(
+            again.text.contains("has this version already") && !again.is_error,
+            "{}",
+            again.text
+        );
+        let listed = bridge.call("list-computers", json!({})).await;
+        assert!(!listed.text.contains("Older than"), "{}", listed.text);
+        bridge.leave().await;
+    }
+}
+
+#[tokio::test]
+async fn update_agent_says_why_a_computer_has_gone_back() {
+    let mut bridge = Bridge::initialized().await;
+    let computer = linked(&mut bridge, 150_000, "1.113").await;
+    bridge.lua(1, NO_MORE).await;
+    let id = bridge
+        .start_call(
+            "call-tool",
+            json!({"name": "update-agent", "arguments": {"computerId": 1}}),
+        )
+        .await;
+    let updated = bridge.slow_answer(id).await;
+    assert!(updated.is_error, "{}", updated.text);
+    assert!(
+        updated.text.contains("went back to 1.0.9: no links today"),
+        "{}",
+        updated.text
+    );
+    assert_eq!(installed(&computer), older());
+    assert_eq!(bridge.lua(1, "1+1").await, "=> 2");
+    bridge.leave().await;
+}
+
+#[tokio::test]
+async fn an_agent_that_can_not_update_itself_is_told_of_with_what_to_enter() {
+    let mut bridge = Bridge::initialized().await;
+    let port = bridge.link_port().await;
+    let old = ComputerOptions::new(1).with_file(
+        "mcp-computer.lua",
+        include_str!("released/mcp-computer-1.0.0.lua"),
+    );
+    let _old = Computer::start(
+        old,
+        &format!("mcp-computer ws://{port}"),
+        &Handle::current(),
+    )
+    .unwrap();
+    // From the web there is no file.
+    let source = older();
+    let from_the_web = ComputerOptions::new(2).with_file(
+        "start.lua",
+        format!(
+            "-- {} \nlocal f = load([====[{source}]====], '=wget', 't', _ENV) f('ws://{port}')",
+            "what begins as the agent's file does is taken for it, so this is long".repeat(2)
+        ),
+    );
+    let _web = Computer::start(from_the_web, "start", &Handle::current()).unwrap();
+    bridge.linked(1).await;
+    bridge.linked(2).await;
+    for (id, words) in [
+        (
+            1,
+            "which is too old to update itself. On the computer, enter once: wget run",
+        ),
+        (2, "was not started from its file"),
+    ] {
+        let call = json!({"name": "update-agent", "arguments": {"computerId": id}});
+        let refused = bridge.call("call-tool", call).await;
+        assert!(refused.text.contains(words), "{}", refused.text);
+    }
+    bridge.leave().await;
+}

@@ -15,7 +15,7 @@ use crate::{
         excerpt::shortened,
         text::{one_line, timestamp},
     },
-    computers::{AgentPolicy, Computer, LinkPort, Presence, Unreachable},
+    computers::{AgentPolicy, Computer, LinkPort, Presence, Unreachable, updating},
     tools::{
         Context,
         bounds::fitting,
@@ -26,6 +26,9 @@ use crate::{
 
 /// How much room is kept for what is said besides the computers, in characters.
 const REST: usize = 4_000;
+
+/// How many computers with old agents are named.
+const NAMED: usize = 5;
 
 /// How much of a query is repeated, in characters.
 const LONGEST_QUERY: usize = 200;
@@ -71,9 +74,13 @@ impl Native for ListComputers {
         if let Some(next) = page.next {
             fields["nextOffset"] = json!(next);
         }
-        if let Some(outdated) = port.outdated() {
-            words.push_str(&format!("\n\n{outdated}"));
-            fields["notice"] = json!(outdated.to_string());
+        let outdated = port.outdated().map(|outdated| outdated.to_string());
+        let notices: Vec<_> = outdated.into_iter().chain(old_agents(&known)).collect();
+        for notice in &notices {
+            words.push_str(&format!("\n\n{notice}"));
+        }
+        if !notices.is_empty() {
+            fields["notice"] = json!(notices.join("\n\n"));
         }
         if let Some(paused) = context.others.paused() {
             let paused = paused.when_and_why(now);
@@ -187,6 +194,36 @@ impl Page {
         }
         words
     }
+}
+
+/// What to know of linked computers whose agents are older than this bridge.
+fn old_agents(known: &[Arc<Computer>]) -> Option<String> {
+    let linked = known.iter().filter(|computer| computer.link().is_some());
+    let old: Vec<_> = linked
+        .filter_map(|computer| {
+            let version = updating::version_of(computer)?;
+            updating::is_older(&version).then(|| {
+                let name = name_of(&computer.facts());
+                (computer.key, format!("{name} has {}", one_line(&version)))
+            })
+        })
+        .collect();
+    let (first, _) = old.first()?;
+    let mut names: Vec<_> = old
+        .iter()
+        .take(NAMED)
+        .map(|(_, name)| name.clone())
+        .collect();
+    if old.len() > NAMED {
+        names.push(format!("and {} more", old.len() - NAMED));
+    }
+    Some(format!(
+        "Older than this mcp-bridge, {}: the mcp-computer of {}. update-agent {} updates one; a person can update all: \
+         mcp-bridge agents update",
+        env!("CARGO_PKG_VERSION"),
+        names.join(", "),
+        json!({ "computerId": first }),
+    ))
 }
 
 /// Who holds the link port: `, held by this mcp-bridge (process 4242) for 3 min, shared by 2 bridges`.

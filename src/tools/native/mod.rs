@@ -15,6 +15,7 @@ mod run_program;
 mod run_script;
 mod running;
 mod typed;
+mod update_agent;
 
 use std::{sync::Arc, time::Duration};
 
@@ -36,5 +37,6 @@ pub fn all(host: &Arc<HostHandler>, probe_time: Duration) -> Natives {
         named(probe_computers::ProbeComputers { time: probe_time }, kept),
         named(run_program::RunProgram, kept),
         named(run_script::RunScript { host: host.clone() }, kept),
+        named(update_agent::UpdateAgent, kept),
     ])
 }

@@ -1,6 +1,7 @@
 //! What a person does from outside with the bridges that run: with the real binary, several bridges, and clients over
 //! standard input and HTTP.
 
+mod agents;
 mod log;
 mod pause;
 mod stop;
