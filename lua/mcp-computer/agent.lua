@@ -2,6 +2,7 @@
 
 local advice = require("mcp-computer.advice")
 local consent = require("mcp-computer.consent")
+local control = require("mcp-computer.control")
 local courier = require("mcp-computer.courier")
 local describe = require("mcp-computer.describe")
 local identity = require("mcp-computer.identity")
@@ -22,7 +23,8 @@ local update = require("mcp-computer.update")
 
 local find, format, sub = string.find, string.format, string.sub
 local concat = table.concat
-local error, pcall, print, select, setmetatable, tostring = error, pcall, print, select, setmetatable, tostring
+local error, next, pcall, print, select, setmetatable, tostring =
+  error, next, pcall, print, select, setmetatable, tostring
 local printError = printError
 local pull, queue = os.pullEventRaw, os.queueEvent
 local start_timer, cancel_timer, epoch = os.startTimer, os.cancelTimer, os.epoch
@@ -66,13 +68,14 @@ local function new_clock()
   end
 end
 
--- Output on the screen must not be able to fail: the player's terminal may be anything by now.
-local function say(line)
-  pcall(print, line)
+-- Output on the screen must not be able to fail: the player's terminal may be anything by now. One on which the
+-- player's shell is gets none.
+local function say(self, line)
+  if not self.host then pcall(print, line) end
 end
 
-local function complain(line)
-  pcall(printError, line)
+local function complain(self, line)
+  if not self.host then pcall(printError, line) end
 end
 
 -- Shows a failure once, however often it comes back.
@@ -80,8 +83,8 @@ local function report(self, lines)
   local all = concat(lines, "\n")
   if all == self.last_report then return end
   self.last_report = all
-  complain(lines[1])
-  for i = 2, #lines do say(lines[i]) end
+  complain(self, lines[1])
+  for i = 2, #lines do say(self, lines[i]) end
 end
 
 -- The link has stood until now, or was not there at all.
@@ -94,8 +97,8 @@ local function on_linked(self)
   self.linked_at = self.clock()
   self.last_report = nil
   self.other_since = nil
-  say("linked as " .. identity.name())
-  say("waiting for requests... Press Ctrl+T to stop.")
+  say(self, "linked as " .. identity.name())
+  say(self, "waiting for requests... Press Ctrl+T to stop.")
 end
 
 local function on_trouble(self, reason, state)
@@ -160,10 +163,25 @@ local function on_job_halt(self, job, name)
   if job.request then self.requests:job_halts(job) else self.legacy:job_ended(job) end
 end
 
+-- Whether an event is nobody's but the agent's.
+local function owns(self, event)
+  local name = event[1]
+  return name == TURN_EVENT or name == input.EVENT or name == "timer" and event[2] == self.timer
+    or self.link:is_own(event)
+end
+
+-- Takes what the host of the player's shell has for an agent.
+local function settle_in(self)
+  self.host.set_owner(function(event) return owns(self, event) end)
+  for kind, provider in next, self.host.providers do screens.provide(kind, provider) end
+  methods.set_errors(self.host.errors)
+end
+
 --- Makes an agent.
 -- @tparam table options
 --   `address`: see @{url.parse}; `version`; `token` or nil; `policy`: see @{policy};
---   `program`: see @{environment.new}; `about()`: what another agent that starts is told, see @{presence.answer}.
+--   `program`: see @{environment.new}; `about()`: what another agent that starts is told, see @{presence.answer};
+--   `host`: see @{hosting:handle}, or nil.
 -- @treturn agent
 function agent.new(options)
   local clock = new_clock()
@@ -172,14 +190,16 @@ function agent.new(options)
   local self = setmetatable({
     address = options.address,
     about = options.about,
+    host = options.host,
     boot = identity.draw_boot(),
     clock = clock,
     policy = options.policy,
-    consent = consent.new(clock),
+    consent = consent.new(clock, options.host),
     timer = nil,        -- the one timer that runs
     timer_due = nil,    -- when it is to fire, in seconds
     turn_due = nil,     -- when the agent's turn comes at the latest, while it has yielded with work to do
     fatal = nil,        -- why the agent has to end
+    is_stopped = false, -- whether the player has said that it is to
     linked_at = nil,    -- since when the link stands, in seconds
     left_at = nil,      -- when the last one ended
     trouble = nil,      -- why it did, or why none came to be
@@ -228,7 +248,7 @@ function agent.new(options)
       end
       return identity.hello({
         boot = self.boot, key = kept, version = options.version, token = options.token,
-        policy = options.policy,
+        policy = options.policy, hosts = self.host ~= nil,
         jobs = self.requests:known_jobs(),
       })
     end,
@@ -239,6 +259,8 @@ function agent.new(options)
     on_refused = function(reason) on_refused(self, reason) end,
     on_stop = function(reason) self.fatal = "The bridge ended the link: " .. reason end,
   })
+  methods.set_paused(control.is_paused())
+  if self.host then settle_in(self) end
   return self
 end
 
@@ -300,12 +322,39 @@ local function about(self)
   return told
 end
 
+-- The player says something.
+local function take_command(self, event)
+  local host = self.host
+  control.obey(event, {
+    stop = function() self.is_stopped = true end,
+    set_paused = methods.set_paused,
+    hosts = host ~= nil,
+    set_line = host and host.set_line,
+  })
+end
+
+-- What the status line says, if there is one.
+local function show_status(self)
+  local host = self.host
+  if not host or not host.has_line() then return end
+  local text
+  if self.linked_at then
+    text = "linked to " .. self.address.base
+  else
+    text = "not linked" .. (self.trouble and ": " .. self.trouble or "")
+  end
+  if methods.is_paused() then text = "paused, " .. text end
+  local running, count = self.jobs:newest()
+  if running then text = format("%s%s | %s", running, count > 1 and format(" +%d", count - 1) or "", text) end
+  host.show(text)
+end
+
 -- Somebody asks for an update.
 local function take_update(self, name, source)
   local problem = update.refuse(source, self.about().path)
   update.answer(name, problem)
   if problem or self.update then return end
-  say("A new version has come. Updating...")
+  say(self, "A new version has come. Updating...")
   self.update, self.update_due = source, self.clock() + UPDATE_SECONDS
 end
 
@@ -332,6 +381,8 @@ local function handle(self, event)
   elseif not self.link:handle(event) then
     if name == presence.ASK then
       presence.answer(event[2], about(self))
+    elseif name == control.EVENT then
+      take_command(self, event)
     elseif name == update.EVENT then
       take_update(self, event[2], event[3])
     else
@@ -397,7 +448,9 @@ local function loop(self)
       end
     end
     if self.fatal then break end
+    if self.is_stopped then return nil end
     if is_time_to_update(self) then return self.update end
+    protected(self, show_status, self)
     protected(self, arm, self)
     local event = pack(pull())
     if event[1] == "terminate" then return nil end
@@ -416,7 +469,7 @@ function agent:run()
   if self.timer then pcall(cancel_timer, self.timer) end
   if not ok then error(result, 0) end
   if self.fatal then error(self.fatal, 0) end
-  if not result then say("mcp-computer stopped.") end
+  if not result then say(self, "mcp-computer stopped.") end
   return result
 end
 

@@ -44,10 +44,12 @@ function consent.too_many()
 end
 
 --- @tparam function clock Seconds.
+-- @tparam table|nil host Of the player's shell, on whose screen room is made for questions: see @{hosting:handle}.
 -- @treturn consent
-function consent.new(clock)
+function consent.new(clock, host)
   return setmetatable({
     clock = clock,
+    host = host,
     waiting = {},  -- questions, see `consent:ask`; the first is asked, once it has `due`
     typed = "",    -- the answer so far
     wake_at = nil, -- when something is to be done, in seconds
@@ -85,6 +87,7 @@ end
 local function show(self, question)
   question.due = self.clock() + ANSWER_SECONDS
   self.typed = ""
+  if self.host then self.host.open_dialog() end
   question.on_shown()
   say("A bridge wants to run here, by " .. question.heading .. ":")
   local lines = shown(question.text)
@@ -95,7 +98,10 @@ end
 -- Takes out a question, and says how it ended.
 local function settle(self, index, word)
   local question = remove(self.waiting, index)
-  if question.due then say(word) end
+  if question.due then
+    say(word)
+    if self.host then self.host.close_dialog() end
+  end
   return question
 end
 

@@ -81,9 +81,17 @@ local function is_advanced()
   return ok and colour == true
 end
 
+-- `for` is told where there is a place to show it.
+local function capabilities(hosts)
+  return json.array({
+    "cancel", "output", "parts", "jobs", "exclusive", "handlers", "detach", "where", "startBefore", "tells",
+    "largeHandlers", "programs", "recentErrors", hosts and "for" or nil,
+  })
+end
+
 --- The first frame of a link (src/wire/PROTOCOL.md, "Handshake").
 -- @tparam table options `version` of the agent, `boot`, `key` (or nil), `token` (or nil), `policy`, `jobs`: ids still
---   known.
+--   known; `hosts`: whether the player's shell is hosted.
 -- @treturn table
 function identity.hello(options)
   local width, height = globals.term.getSize()
@@ -104,10 +112,7 @@ function identity.hello(options)
       height = height,
     },
     policy = options.policy,
-    capabilities = json.array({
-      "cancel", "output", "parts", "jobs", "exclusive", "handlers", "detach", "where", "startBefore", "tells",
-      "largeHandlers", "programs",
-    }),
+    capabilities = capabilities(options.hosts),
     at = identity.time(),
     maxMessage = identity.MAX_MESSAGE,
     token = options.token,

@@ -183,8 +183,9 @@ end
 --   `output`: where what it prints goes; `answer(outcome, pause)`: writes its answer, calling `pause` now and then, or
 --   nil; `start_before`: when it begins at the latest, or nil; see @{identity.time}; `on_begin()`: called right before
 --   it first runs, or nil; `request`: kept in the job; `owner`: likewise; `handler`: `{name, method, arguments}` if the
---   code is that of a tool, whose values are returned as they are; `told`: what that tells beside what it prints, or
---   nil; `where`, `width`, `height`: see @{console.new}; `is_program`: whether the code is a command line, not Lua.
+--   code is that of a tool, whose values are returned as they are; `caller`: for whom, as the bridge says; `told`: what
+--   that tells beside what it prints, or nil; `where`, `width`, `height`: see @{console.new}; `is_program`: whether the
+--   code is a command line, not Lua.
 -- @tparam table options `program` (see @{environment.new}); `clock()`: seconds; `on_halt(job, name)`: called before the
 --   computer halts.
 -- @treturn job

@@ -41,6 +41,15 @@ function jobs:find(key)
   return entry and entry.job
 end
 
+--- @treturn string|nil What the newest job runs and for whom, in few words; nil: none does.
+-- @treturn number How many jobs run.
+function jobs:newest()
+  local entry = self.order[#self.order]
+  if not entry then return nil, 0 end
+  local running, caller = entry.job.chunk, entry.job.setup.caller
+  return type(caller) == "string" and running .. " for " .. caller or running, #self.order
+end
+
 --- @treturn number How many jobs run.
 function jobs:count()
   return #self.order

@@ -242,13 +242,21 @@ local function closed(self, reason, code)
   retry_later(self, shown)
 end
 
+--- Whether an event is one of the link's sockets.
+-- @tparam table event Packed.
+-- @treturn boolean
+function link:is_own(event)
+  local address = event[2]
+  return SOCKET_EVENTS[event[1]] == true and type(address) == "string"
+    and sub(address, 1, #self.prefix) == self.prefix
+end
+
 --- Takes an event, if it is one of the link's sockets.
 -- @tparam table event Packed.
 -- @treturn boolean Whether it was; nobody else is to see it then.
 function link:handle(event)
+  if not self:is_own(event) then return false end
   local name, address = event[1], event[2]
-  if not SOCKET_EVENTS[name] or type(address) ~= "string" then return false end
-  if sub(address, 1, #self.prefix) ~= self.prefix then return false end
   local connection = self.connection
   if not connection or address ~= connection.url then
     -- Of an attempt that was given up.

@@ -37,6 +37,34 @@ function methods.set_policy(name)
   chosen = name
 end
 
+-- Whether the player lets nothing new begin.
+local is_paused = false
+
+--- Says whether something may begin, from now on.
+-- @tparam boolean paused
+function methods.set_paused(paused)
+  is_paused = paused
+end
+
+--- @treturn boolean
+function methods.is_paused()
+  return is_paused
+end
+
+local function paused()
+  return refusal(identity.name() .. " is paused: whoever plays there lets nothing new begin for now. It was not run",
+    "It goes on once `mcp-computer resume` is typed there, or the player is asked to. What ran before goes on.")
+end
+
+-- What the programs of a hosted shell died of; nil: none is hosted.
+local list_errors
+
+--- Says where the errors of the player's programs are.
+-- @tparam function|nil list See @{errors.list}.
+function methods.set_errors(list)
+  list_errors = list
+end
+
 -- A method gets the request's `params`, a table, and `start` (see below). It returns the outcome, or nil if the answer
 -- comes later, from a job; and whether the request was taken, not refused.
 local by_name = {}
@@ -79,6 +107,24 @@ by_name["run-program"] = function(params, start)
   end
   local outcome = start(command, params, { name = command, is_program = true })
   return outcome, outcome == nil
+end
+
+-- The newest of the last ones. Those that don't fit into the answer are left out, oldest first.
+local MOST_ERRORS, ERRORS_BYTES = 50, 100000
+
+by_name["recent-errors"] = function(params)
+  if not list_errors then
+    return refusal("this computer's agent does not host its shell, so it does not see what programs die of",
+      "Ask its player to start it by `mcp-computer --shell`. What exec-lua runs tells its errors itself."), false
+  end
+  local all, newest, bytes = list_errors(), {}, 0
+  local limit = type(params.limit) == "number" and params.limit or MOST_ERRORS
+  for i = #all, 1, -1 do
+    bytes = bytes + #all[i].message + #all[i].program + #(all[i].traceback or "")
+    if #newest >= limit or bytes > ERRORS_BYTES then break end
+    newest[#newest + 1] = all[i]
+  end
+  return { ok = true, result = { total = #all, now = identity.time(), errors = json.array(newest) } }, true
 end
 
 -- A value of a request as a handler gets it: JSON's `null` is nil.
@@ -146,6 +192,7 @@ function methods.call(request, start)
         .. "from the bridge.",
     }, false
   end
+  if is_paused and not policy.changes_nothing(request.method) then return paused(), false end
   local verdict = policy.judge(chosen, request.method)
   if verdict == policy.REFUSES then return refusal(policy.why_refused(chosen)), false end
   local params = request.params

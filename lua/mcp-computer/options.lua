@@ -10,8 +10,13 @@ local ACTIONS = {
   help = "help", ["-help"] = "help", ["--help"] = "help", ["-h"] = "help",
   version = "version", ["-version"] = "version", ["--version"] = "version",
 }
+local STATUS_LINE = "status-line"
 -- What may stand first, instead of an address.
-local COMMANDS = { doctor = true, install = true, status = true, uninstall = true, update = true }
+local COMMANDS = {
+  doctor = true, install = true, pause = true, resume = true, status = true, [STATUS_LINE] = true, stop = true,
+  uninstall = true, update = true,
+}
+local SWITCHES = { on = true, off = true }
 local VALUES = {
   ["-url"] = "url", ["--url"] = "url",
   ["-token"] = "token", ["--token"] = "token",
@@ -24,6 +29,8 @@ local TWO_POLICIES = "One policy is enough: two different ones were given"
 local FLAGS = {
   ["--startup"] = { "startup", true }, ["--no-startup"] = { "startup", false },
   ["--yes"] = { "is_sure", true }, ["-y"] = { "is_sure", true },
+  ["-shell"] = { "shell", true }, ["--shell"] = { "shell", true },
+  ["-status-line"] = { "status_line", true }, ["--status-line"] = { "status_line", true },
 }
 
 --- How the program is called.
@@ -32,13 +39,14 @@ local FLAGS = {
 function options.usage(program)
   return {
     "Usage:",
-    program .. " <ws-url>",
-    program .. " -url <ws-url>",
+    program .. " [--shell] <ws-url>",
     program .. " install [<ws-url>] [--startup|--no-startup]",
     program .. " status|update|uninstall|doctor",
+    program .. " stop|pause|resume|status-line on",
     program .. " --version",
     "For example:",
     program .. " ws://192.168.1.20:3001",
+    "--shell runs it beside your shell, until `stop`.",
     "If the bridge wants a token: --token <token>, or once: set mcp_computer.token <token>",
     "What bridges may do: --policy full (the default), ask (you are asked each time) or read-only (nothing of theirs "
       .. "runs), or once: set mcp_computer.policy ask",
@@ -47,7 +55,8 @@ end
 
 --- Reads the arguments.
 -- @tparam {string,...} args
--- @treturn table|nil `action` (`run`, `help`, `version` or a command), `url`, `token`, `policy`, `startup`, `is_sure`.
+-- @treturn table|nil `action` (`run`, `help`, `version` or a command), `url`, `token`, `policy`, `startup`, `is_sure`,
+--   `shell`, `status_line`; `switch`: `on` or `off`.
 -- @treturn string|nil What is wrong with them.
 function options.parse(args)
   local result = { action = "run" }
@@ -60,6 +69,8 @@ function options.parse(args)
       return { action = ACTIONS[arg] }
     elseif COMMANDS[arg] and i == 1 then
       result.action = arg
+    elseif result.action == STATUS_LINE and SWITCHES[arg] then
+      result.switch = arg
     elseif POLICIES[arg] then
       if result.policy and result.policy ~= POLICIES[arg] then return nil, TWO_POLICIES end
       result.policy = POLICIES[arg]

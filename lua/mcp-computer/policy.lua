@@ -17,7 +17,7 @@ policy.RUNS, policy.ASKS, policy.REFUSES = "runs", "asks", "refuses"
 local NAMES = { policy.FULL, policy.ASK, policy.READ_ONLY }
 
 -- The methods that change nothing. A bridge can name a handler's hash and source as it likes; so of those none counts.
-local CHANGES_NOTHING = { ping = true }
+local CHANGES_NOTHING = { ping = true, ["recent-errors"] = true }
 
 -- The methods all of whose doing is a job, which can wait for a yes.
 local WAITS = { ["exec-lua"] = true, ["run-handler"] = true, ["run-program"] = true }
@@ -46,6 +46,12 @@ function policy.of_settings(get)
   -- Whatever stands in the older one that is not false: a person who set it meant it.
   if is_read_only then return policy.READ_ONLY end
   return name or policy.FULL
+end
+
+--- @tparam string method
+-- @treturn boolean Whether it changes nothing.
+function policy.changes_nothing(method)
+  return CHANGES_NOTHING[method] == true
 end
 
 --- What becomes of a request under a policy.

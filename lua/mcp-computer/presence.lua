@@ -24,7 +24,8 @@ local LOST_SECONDS = 0.25
 --- Answers whoever asks.
 -- @param name Who asked.
 -- @tparam table about `version`; `tab`: its number, or nil; `path`: of the agent's file, or nil; `link`: its `address`,
---   for how many `linked_seconds` it stands, or how many `left_seconds` ago it ended and by which `trouble`.
+--   for how many `linked_seconds` it stands, or how many `left_seconds` ago it ended and by which `trouble`; `hosts`:
+--   whether it hosts the player's shell; `stopped`: why it has ended, while its shell is still hosted.
 function presence.answer(name, about)
   queue(HERE, name, about)
 end
@@ -52,6 +53,7 @@ end
 -- @tparam string name Who asks: another one each time.
 -- @tparam[opt] table about What to answer others that ask meanwhile; nil: who asks is no agent.
 -- @treturn table|nil What the one that runs says of itself, as given to @{presence.answer}.
+-- @treturn table|nil What one says that has ended, but still hosts the player's shell.
 -- @throws `Terminated`, if the player stops it.
 function presence.ask(name, about)
   local self = setmetatable({
@@ -59,6 +61,7 @@ function presence.ask(name, about)
     questions = 1,   -- how many were asked, that which is under way among them
     is_earlier = {}, -- names of others whose question came before the first of this one
     timer = nil,     -- until the present question is taken for lost
+    ended = nil,     -- what one says that has ended
   }, presence)
   ask_again(self)
   while self.questions <= QUESTIONS do
@@ -66,8 +69,12 @@ function presence.ask(name, about)
     if event == "terminate" then
       error("Terminated", 0)
     elseif event == HERE and first == name then
-      cancel_timer(self.timer)
-      return type(second) == "table" and second or {}
+      local other = type(second) == "table" and second or {}
+      if not other.stopped then
+        cancel_timer(self.timer)
+        return other
+      end
+      self.ended = other
     elseif event == presence.ASK then
       heard(self, first, second)
     elseif event == "timer" and first == self.timer then
@@ -75,7 +82,7 @@ function presence.ask(name, about)
     end
   end
   cancel_timer(self.timer)
-  return nil
+  return nil, self.ended
 end
 
 --- What is said to the player about the one that runs.
@@ -84,7 +91,8 @@ end
 function presence.words(other)
   local version = type(other.version) == "string" and " v" .. other.version or ""
   local tab = type(other.tab) == "number" and (", in tab %d"):format(other.tab) or ""
-  local advice = "To start it anew, end that one first: Ctrl+T where it runs, or a reboot."
+  local how = other.hosts and "`mcp-computer stop`" or "Ctrl+T where it runs"
+  local advice = ("To start it anew, end that one first: %s, or a reboot."):format(how)
   return ("mcp-computer%s runs on this computer already%s.\n%s"):format(version, tab, advice)
 end
 

@@ -151,6 +151,7 @@ local function new_setup(self, request, params, work, was_asked)
       self.courier:accept(request.id, request.detached)
     end,
     handler = handler,
+    caller = params["for"],
     told = tells,
     is_program = is_program,
     -- A program has a terminal of its own unless it is to be seen.

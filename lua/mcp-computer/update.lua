@@ -143,11 +143,11 @@ end
 --
 -- Returns once the new one is over: since it is not to stay, or since the player has ended it.
 -- @tparam table options `source`; `path`: the agent's file; `arg`: how the program was called; `program`: see
---   @{environment.new}.
+--   @{environment.new}; `host`: of the player's shell, which stays where it is, or nil.
 -- @treturn string|nil Why the old one is to go on; nil: it is not.
 -- @throws What ended the new one, once it had linked.
 function update.try(options)
-  local env = { arg = options.arg }
+  local env = { arg = options.arg, mcp_computer_host = options.host }
   for name, value in next, options.program do env[name] = value end
   local chunk, malformed = load(options.source, "@" .. options.path, "t", setmetatable(env, { __index = globals }))
   if not chunk then return tostring(malformed) end

@@ -1,8 +1,8 @@
 --- Windows: rectangles of a terminal that remember what is drawn on them, as the game's do in its newest version, and
 -- can be read by others, by what @{window.screen} gives.
 --
--- What is drawn goes on as the piece that it is, not as the whole line; a window on a window of ours hands it to that
--- one's memory and to the terminal beneath in one go.
+-- On a terminal of the game a piece is drawn as the piece that it is, and what changes all of the screen at once; a
+-- window on a window of ours hands its line to that one's memory and to the terminal beneath in one go.
 
 local floor = math.floor
 local find, format, gsub, lower = string.find, string.format, string.gsub, string.lower
@@ -39,10 +39,15 @@ local function colour_of(value)
   return colour
 end
 
+-- Colours of `blit` that were seen to be as they are kept: programs draw many lines alike.
+local known_good = ""
+
 -- Colours of `blit` as they are kept.
 local function letters_of(text, default)
-  if not find(text, "[^0-9a-f]") then return text end
-  return (gsub(lower(text), "[^0-9a-f]", default))
+  if text == known_good then return text end
+  if find(text, "[^0-9a-f]") then return (gsub(lower(text), "[^0-9a-f]", default)) end
+  known_good = text
+  return text
 end
 
 local function part_of(value)
@@ -114,19 +119,19 @@ function window.create(parent, left, top, width, height, visible)
     return beneath and rawequal(parent.blit, beneath.blit) and beneath or nil
   end
 
-  local function draw(column, row, text, fore, back)
+  local function draw(row)
     local within = drawn_within()
-    if within then return within.put(left + column - 1, top + row - 1, text, fore, back) end
-    parent.setCursorPos(left + column - 1, top + row - 1)
-    parent.blit(text, fore, back)
+    if within then return within.put(left, top + row - 1, texts[row], fores[row], backs[row]) end
+    parent.setCursorPos(left, top + row - 1)
+    parent.blit(texts[row], fores[row], backs[row])
   end
 
   local function draw_all()
-    for row = 1, height do draw(1, row, texts[row], fores[row], backs[row]) end
+    for row = 1, height do draw(row) end
   end
 
   local function draw_position()
-    if x >= 1 and y >= 1 and x <= width and y <= height then
+    if covers_native or x >= 1 and y >= 1 and x <= width and y <= height then
       parent.setCursorPos(left + x - 1, top + y - 1)
     else
       parent.setCursorPos(0, 0)
@@ -175,7 +180,12 @@ function window.create(parent, left, top, width, height, visible)
       backs[row] = sub(backs[row], 1, before) .. back .. sub(backs[row], after)
     end
     changed()
-    if visible then draw(column, row, text, fore, back) end
+    if not visible then return end
+    local within = drawn_within()
+    -- The game draws the whole line, over what somebody else may have drawn there.
+    if within then return within.put(left, top + row - 1, texts[row], fores[row], backs[row]) end
+    parent.setCursorPos(left + column - 1, top + row - 1)
+    parent.blit(text, fore, back)
   end
 
   local function put_at_cursor(text, fore, back)
@@ -189,7 +199,7 @@ function window.create(parent, left, top, width, height, visible)
     if row < 1 or row > height then return end
     blank(row, fore, back)
     changed()
-    if visible then draw(1, row, texts[row], fores[row], backs[row]) end
+    if visible then draw(row) end
   end
 
   -- What changes all of the native terminal at once fills with its present colours.

@@ -56,6 +56,14 @@ pub(super) const FILES: &[Embedded] = &[
         include_str!("rom/modules/main/cc/strings.lua"),
     ),
     (
+        "programs/advanced/bg.lua",
+        include_str!("rom/programs/advanced/bg.lua"),
+    ),
+    (
+        "programs/advanced/fg.lua",
+        include_str!("rom/programs/advanced/fg.lua"),
+    ),
+    (
         "programs/advanced/multishell.lua",
         include_str!("rom/programs/advanced/multishell.lua"),
     ),

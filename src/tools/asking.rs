@@ -3,13 +3,23 @@
 
 use std::{pin::pin, sync::Arc, time::Duration};
 
+use serde_json::Value;
 use thiserror::Error;
 
 use super::{Context, listener::Belongs, telling::Telling, wording::name_of};
-use crate::computers::{AgentPolicy, Ask, Computer, Job, Stage, TooManyJobs, Waited};
+use crate::{
+    base::text::one_line,
+    computers::{AgentPolicy, Ask, Computer, Job, Stage, TooManyJobs, Waited},
+};
 
 /// How long, once a call's time is up, the computer has to say that it stopped the code.
 pub const STOP_TIME: Duration = Duration::from_millis(800);
+
+/// What an agent tells in its hello if it shows its player for whom code runs.
+const SHOWS_CALLER: &str = "for";
+
+/// Of the client's name it is sent so many characters.
+const CALLER_LENGTH: usize = 40;
 
 /// Whose code is asked for, and who is told of it.
 #[derive(Clone, Copy)]
@@ -68,6 +78,11 @@ pub async fn ask(
         context.note_refused();
         return Err(NotAsked::ReadOnly(name_of(&facts)));
     }
+    let named = with_caller(context, computer, ask.params);
+    let ask = Ask {
+        params: named.as_ref().or(ask.params),
+        ..ask
+    };
     let job = context.fleet.begin(computer, ask)?;
     context.notes.about(computer);
     let _noted = context.call.map(|call| call.waits_for(computer, &job));
@@ -86,6 +101,20 @@ pub async fn ask(
         waited,
         printed,
     })
+}
+
+/// A request's parameters with the name of the client that asks, where the agent shows that to its player.
+fn with_caller(context: Context<'_>, computer: &Computer, params: Option<&Value>) -> Option<Value> {
+    let name = &context.call?.caller.name;
+    if name.is_empty() || !computer.facts().can(SHOWS_CALLER) {
+        return None;
+    }
+    let mut params = params?.clone();
+    let short: String = one_line(name).chars().take(CALLER_LENGTH).collect();
+    params
+        .as_object_mut()?
+        .insert("for".to_owned(), short.into());
+    Some(params)
 }
 
 /// Waits for a job's end, and says meanwhile when the computer has taken it.

@@ -190,13 +190,15 @@ pub enum Method {
     RunHandler,
     /// To run a command line as the shell does (capability `programs`).
     RunProgram,
+    /// What the player's programs died of (capability `recentErrors`).
+    RecentErrors,
 }
 
 impl Method {
     /// Whether an agent does it whatever its policy is.
     pub fn changes_nothing(self) -> bool {
         match self {
-            Self::Ping => true,
+            Self::Ping | Self::RecentErrors => true,
             Self::ExecLua | Self::RunHandler | Self::RunProgram => false,
         }
     }
@@ -208,6 +210,7 @@ impl Method {
             Self::ExecLua => "exec-lua",
             Self::RunHandler => "run-handler",
             Self::RunProgram => "run-program",
+            Self::RecentErrors => "recent-errors",
         }
     }
 }

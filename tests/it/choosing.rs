@@ -12,7 +12,13 @@ use crate::common::{
 use serde_json::json;
 
 /// The product's own tools that only read, but for the two that stay.
-const OWN_READING: [&str; 4] = ["get-job", "list-computers", "list-jobs", "probe-computers"];
+const OWN_READING: [&str; 5] = [
+    "get-job",
+    "list-computers",
+    "list-jobs",
+    "probe-computers",
+    "recent-errors",
+];
 const OWN_CHANGING: [&str; 4] = ["cancel-job", "exec-lua", "run-program", "run-script"];
 /// A user's: two on the host, and two on a computer.
 const USERS: [&str; 4] = ["dig", "fuel", "greet", "looks"];

@@ -65,7 +65,7 @@ async fn the_stateless_revision_is_served_without_a_handshake() {
         "{discovered}"
     );
     let listed = bridge.request("tools/list", stateless(json!({}))).await;
-    assert_eq!(listed["result"]["tools"].as_array().unwrap().len(), 9);
+    assert!(listed["result"]["tools"].as_array().unwrap().len() > 9);
     assert_eq!(listed["result"]["resultType"], "complete");
     let called = bridge
         .request("tools/call", stateless(json!({"name": "probe-computers"})))
@@ -86,20 +86,22 @@ async fn tools_are_listed_on_one_page_with_all_that_clients_ask_for() {
         .iter()
         .map(|tool| tool["name"].as_str().unwrap())
         .collect();
-    assert_eq!(
-        names,
-        [
-            "call-tool",
-            "cancel-job",
-            "exec-lua",
-            "find-tools",
-            "get-job",
-            "list-computers",
-            "list-jobs",
-            "probe-computers",
-            "run-script"
-        ]
-    );
+    for name in [
+        "call-tool",
+        "cancel-job",
+        "exec-lua",
+        "find-tools",
+        "get-job",
+        "list-computers",
+        "list-jobs",
+        "probe-computers",
+        "recent-errors",
+        "run-program",
+        "run-script",
+    ] {
+        assert!(names.contains(&name), "no {name}: {names:?}");
+    }
+    assert!(names.is_sorted(), "{names:?}");
     for tool in tools {
         let hints = tool["annotations"].as_object().unwrap();
         for hint in [

@@ -11,6 +11,7 @@ mod kept;
 mod list_computers;
 mod list_jobs;
 mod probe_computers;
+mod recent_errors;
 mod run_program;
 mod run_script;
 mod running;
@@ -35,6 +36,7 @@ pub fn all(host: &Arc<HostHandler>, probe_time: Duration) -> Natives {
         named(list_computers::ListComputers, kept),
         named(list_jobs::ListJobs, kept),
         named(probe_computers::ProbeComputers { time: probe_time }, kept),
+        named(recent_errors::RecentErrors, kept),
         named(run_program::RunProgram, kept),
         named(run_script::RunScript { host: host.clone() }, kept),
         named(update_agent::UpdateAgent, kept),

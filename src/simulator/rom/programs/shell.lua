@@ -17,6 +17,11 @@ for name, program in pairs(parent and parent.aliases() or {}) do aliases[name] =
 
 local own = {}
 
+-- From 1.103.1, and in 1.101.3, a program is a coroutine of its own.
+local minor, patch = _HOST:match("ComputerCraft 1%.(%d+)%.(%d+)")
+minor, patch = tonumber(minor), tonumber(patch)
+local as_coroutine = minor >= 104 or (minor == 103 and patch >= 1) or (minor == 101 and patch >= 3)
+
 --- The words of a command line; quotes keep spaces.
 local function words(...)
   local line = table.concat({ ... }, " ")
@@ -37,6 +42,32 @@ local function environment(of_folder)
   local require_module = make_require(expect_module)
   made.require, made.package = require_module.make(made, of_folder)
   return made
+end
+
+local function run_program(made, program, ...)
+  if not as_coroutine then return os.run(made, program, ...) end
+  local file, missing = fs.open(program, "rb")
+  if not file then
+    printError(missing)
+    return false
+  end
+  local source = file.readAll() or ""
+  file.close()
+  local code, problem = load(source, "@/" .. program, nil, setmetatable(made, { __index = _G }))
+  if not code then
+    printError(problem)
+    return false
+  end
+  local thread = coroutine.create(code)
+  local result = table.pack(coroutine.resume(thread, ...))
+  while coroutine.status(thread) ~= "dead" do
+    local event = table.pack(os.pullEventRaw(result[2]))
+    if result[2] == nil or event[1] == result[2] or event[1] == "terminate" then
+      result = table.pack(coroutine.resume(thread, table.unpack(event, 1, event.n)))
+    end
+  end
+  if not result[1] and result[2] and result[2] ~= "" then printError(result[2]) end
+  return result[1]
 end
 
 function own.exit() exiting = true end
@@ -153,7 +184,7 @@ function own.execute(name, ...)
   if multishell then multishell.setTitle(multishell.getCurrent(), (fs.getName(program):gsub("%.lua$", ""))) end
   local made = environment(fs.getDir(program))
   made.arg = { [0] = name, ... }
-  local ok = os.run(made, program, ...)
+  local ok = run_program(made, program, ...)
   running[#running] = nil
   if multishell then
     local title = running[#running] and fs.getName(running[#running]):gsub("%.lua$", "") or "shell"

@@ -161,7 +161,7 @@ end
 function multishell_api.getCount() return #tabs end
 
 parent.clear()
-launch(true, {}, "rom/programs/shell.lua")
+launch(true, { shell = shell }, "rom/programs/shell.lua")
 tidy()
 
 while #tabs > 0 do
