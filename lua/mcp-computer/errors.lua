@@ -34,7 +34,8 @@ local function own_lines(trace)
   if type(trace) ~= "string" then return nil end
   local lines = {}
   for line in gmatch(trace, "[^\n]+") do
-    if find(line, "mcp-computer/", 1, true) or find(line, "in function 'xpcall'", 1, true) then break end
+    if find(line, "mcp-computer/", 1, true) or find(line, "in function 'xpcall'", 1, true)
+      or find(line, "cc/internal/exception.lua", 1, true) then break end
     if not find(line, "^stack traceback:") then lines[#lines + 1] = (gsub(line, "^%s+", "")) end
   end
   if lines[#lines] == TAIL_CALLS then lines[#lines] = nil end
@@ -95,7 +96,13 @@ local function new_coroutines()
 
   function library.resume(thread, ...)
     local path = paths[thread]
-    if not path then return resume(thread, ...) end
+    if not path then
+      -- From 1.115 on the coroutine begins with a function of the game's, which is given the program.
+      local program = select(2, ...)
+      if type(program) == "function" then path = paths[program] end
+      if not path then return resume(thread, ...) end
+      paths[thread] = path
+    end
     return seen(path, thread, resume(thread, ...))
   end
 
