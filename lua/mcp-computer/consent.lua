@@ -24,8 +24,8 @@ consent.LIMIT = 16
 local ANSWER_SECONDS = 60
 -- Rows of the screen that show what is to run, at least and at most, and those that the rest of a question takes.
 local LEAST_ROWS, MOST_ROWS, OTHER_ROWS = 3, 12, 5
--- Characters of an answer; more are not taken.
-local TYPED_LIMIT = 8
+-- Characters of an answer, and of what a bridge calls what it asks for; more are not taken, or shown.
+local TYPED_LIMIT, HEADING_LIMIT = 8, 60
 
 local YES = { yes = true }
 local NO = { n = true, no = true }
@@ -89,7 +89,8 @@ local function show(self, question)
   self.typed = ""
   if self.host then self.host.open_dialog() end
   question.on_shown()
-  say("A bridge wants to run here, by " .. question.heading .. ":")
+  local heading = gsub(sub(question.heading, 1, HEADING_LIMIT), "[^\32-\126]", "?")
+  say("A bridge wants to run here, by " .. heading .. ":")
   local lines = shown(question.text)
   for i = 1, #lines do say(lines[i]) end
   say(format("Type yes or no, and Enter, within %d s:", ANSWER_SECONDS))

@@ -3,6 +3,7 @@
 local identity = require("mcp-computer.identity")
 local console = require("mcp-computer.console")
 local handlers = require("mcp-computer.handlers")
+local harmless = require("mcp-computer.harmless")
 local jobs = require("mcp-computer.jobs")
 local json = require("mcp-computer.json")
 local policy = require("mcp-computer.policy")
@@ -136,11 +137,13 @@ local function plain(value)
   return result
 end
 
--- The source that a request means: the one it brings, or the one of its hash.
+-- The source that a request means: the one it brings, or the one of its hash. Under the hash of a handler that changes
+-- nothing no other is kept.
 local function source_of(params)
   local source, hash = params.source, params.hash
   if type(source) == "string" then
-    if type(hash) == "string" then shipped:keep(hash, source) end
+    local is_other = harmless.is_known(hash) and not harmless.is_source(hash, source)
+    if type(hash) == "string" and not is_other then shipped:keep(hash, source) end
     return source
   end
   return type(hash) == "string" and shipped:find(hash) or nil
@@ -165,9 +168,21 @@ by_name["run-handler"] = function(params, start)
   return outcome, outcome == nil
 end
 
+-- Whether a request is for a handler that is known to change nothing: by its source itself, whatever the bridge says.
+local function is_harmless(method, params)
+  if method ~= "run-handler" or type(params) ~= "table" then return false end
+  if not harmless.is_listed(params.hash, params.method) then return false end
+  return type(params.source) ~= "string" or harmless.is_source(params.hash, params.source)
+end
+
 -- What the player is asked: what is to run, and what the bridge calls it.
-local function question_of(method, code, handler)
+local function question_of(method, params, code, handler)
   if not handler or handler.is_program then return { heading = method, text = code } end
+  if not handler.arguments then
+    -- It is the agent's own work, as these say.
+    local ok, given = pcall(json.encode, params, json.RAW)
+    return { heading = method, text = ok and given or method }
+  end
   local arguments = {}
   for i = 1, handler.arguments.n do arguments[i] = handler.arguments[i] end
   local ok, given = pcall(json.encode, json.array(arguments), json.RAW)
@@ -194,12 +209,14 @@ function methods.call(request, start)
   end
   if is_paused and not policy.changes_nothing(request.method) then return paused(), false end
   local verdict = policy.judge(chosen, request.method)
+  if verdict ~= policy.RUNS and is_harmless(request.method, request.params) then verdict = policy.RUNS end
   if verdict == policy.REFUSES then return refusal(policy.why_refused(chosen)), false end
   local params = request.params
   if params == nil or rawequal(params, json.null) then params = {} end
   if type(params) ~= "table" then return refusal("params must be an object"), false end
   return method(params, function(code, its, handler)
-    return start(code, its, handler, verdict == policy.ASKS and question_of(request.method, code, handler) or nil)
+    local is_asked = verdict == policy.ASKS
+    return start(code, its, handler, is_asked and question_of(request.method, params, code, handler) or nil)
   end)
 end
 

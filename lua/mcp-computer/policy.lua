@@ -16,7 +16,7 @@ policy.RUNS, policy.ASKS, policy.REFUSES = "runs", "asks", "refuses"
 
 local NAMES = { policy.FULL, policy.ASK, policy.READ_ONLY }
 
--- The methods that change nothing. A bridge can name a handler's hash and source as it likes; so of those none counts.
+-- The methods that change nothing. Of handlers only those of @{harmless} count.
 local CHANGES_NOTHING = { ping = true, ["recent-errors"] = true }
 
 -- The methods all of whose doing is a job, which can wait for a yes.
@@ -73,8 +73,8 @@ function policy.why_refused(chosen)
     return "this computer's agent asks its player before anything runs (--policy ask), and can't for this",
       who .. "and by starting mcp-computer without --policy. exec-lua can be asked for."
   end
-  return "this computer's agent was started read-only: it runs no code that comes from a bridge, only what is built "
-    .. "into it", who .. "`set " .. policy.READ_ONLY_SETTING .. " false`, and by starting mcp-computer without "
+  return "this computer's agent was started read-only: it runs no code that comes from a bridge, only what is known to "
+    .. "change nothing", who .. "`set " .. policy.READ_ONLY_SETTING .. " false`, and by starting mcp-computer without "
     .. "--policy and --read-only."
 end
 

@@ -2,7 +2,10 @@
 
 use std::{borrow::Cow, fmt::Write as _, sync::LazyLock};
 
+use include_dir::{Dir, include_dir};
+
 use super::compact::compact;
+use crate::base::store;
 
 /// Each module's name in `require`, and its source.
 macro_rules! modules {
@@ -37,6 +40,7 @@ const MODULES: &[(&str, &str)] = modules![
     "guard",
     "halting",
     "handlers",
+    "harmless",
     "helpers",
     "hosting",
     "identity",
@@ -69,6 +73,7 @@ const MODULES: &[(&str, &str)] = modules![
     "requests",
     "screens",
     "setting",
+    "sha256",
     "status_line",
     "stream",
     "tabs",
@@ -78,6 +83,13 @@ const MODULES: &[(&str, &str)] = modules![
     "url",
     "window",
 ];
+
+/// Our own tools. The agent knows those handlers of them that change nothing, by their hashes: a read-only one runs no
+/// others.
+static TOOLS: Dir<'static> = include_dir!("$CARGO_MANIFEST_DIR/lua/tools");
+
+/// The line of a module that holds those hashes.
+const HASHES_LINE: &str = "local HASHES = {}";
 
 /// The line of the agent that holds its default address, and of the installer that holds the bridge's.
 const ADDRESS_LINE: &str = "local DEFAULT_URL = nil";
@@ -133,7 +145,8 @@ const INSTALLER_OPENING: &str =
 fn bundled<'a>(modules: impl Iterator<Item = &'a (&'static str, &'static str)>) -> String {
     let mut bundle = String::from("\nend\nlocal sources={}\n");
     for (name, source) in modules {
-        let source = short(source);
+        let source = with_hashes(source);
+        let source = short(&source);
         let mut level = String::new();
         while source.contains(&format!("]{level}]")) {
             level.push('=');
@@ -165,6 +178,36 @@ return main(require, ...)
 /// Our own Lua as short as it goes. All of it can be read, which a test sees to; were it not so, it would be served as it is.
 fn short(source: &str) -> Cow<'_, str> {
     compact(source).map_or(Cow::Borrowed(source), Cow::Owned)
+}
+
+fn with_hashes(source: &str) -> Cow<'_, str> {
+    if !source.contains(HASHES_LINE) {
+        return Cow::Borrowed(source);
+    }
+    let fields: Vec<_> = harmless()
+        .map(|name| format!("[\"{name}\"] = true"))
+        .collect();
+    let line = format!("local HASHES = {{ {} }}", fields.join(", "));
+    Cow::Owned(source.replacen(HASHES_LINE, &line, 1))
+}
+
+/// Each handler of our own tools that runs on computers and changes nothing: the hash of its source, and its function.
+fn harmless() -> impl Iterator<Item = String> {
+    TOOLS.dirs().flat_map(|folder| {
+        let text = |name: &str| folder.get_file(folder.path().join(name))?.contents_utf8();
+        let entries = text("_index.yaml")
+            .unwrap_or_default()
+            .split("\n  - name: ");
+        // A test holds what is read here to what the tools themselves say.
+        entries.skip(1).filter_map(move |entry| {
+            let value = |key: &str| entry.lines().find_map(|line| line.trim().strip_prefix(key));
+            let is_harmless =
+                value("kind: ")? == "computer.lua" && value("readOnlyHint: ")? == "true";
+            let source = text(value("source: file://")?)?;
+            let hash = store::hash(source.as_bytes());
+            is_harmless.then(|| format!("{hash} {}", value("method: ").unwrap_or_default()))
+        })
+    })
 }
 
 fn with_address<'a>(source: &'a str, host: Option<&str>) -> Cow<'a, str> {
@@ -248,6 +291,44 @@ mod tests {
     fn the_agent_as_served_leaves_a_computer_room() {
         let bytes = program().len();
         assert!(bytes < 180_000, "{bytes}");
+    }
+
+    #[test]
+    fn a_handler_that_changes_nothing_is_known_by_its_source_and_its_function() {
+        let source = "return { look = function() return 1 end, change = function() end } -- \u{e9}";
+        let hash = store::hash(source.as_bytes());
+        let module = |name: &str| {
+            let (_, source) = MODULES.iter().find(|(its, _)| its.ends_with(name)).unwrap();
+            *source
+        };
+        let listed = format!("local HASHES = {{ [\"{hash} look\"] = true }}");
+        let harmless = module(".harmless").replacen(HASHES_LINE, &listed, 1);
+        let lua = mlua::Lua::new();
+        let sha256: mlua::Table = lua.load(module(".sha256")).eval().unwrap();
+        let hex: mlua::Function = sha256.get("hex").unwrap();
+        for text in [
+            "",
+            "abc",
+            &"x".repeat(55),
+            &"x".repeat(56),
+            &"\u{e9}".repeat(1_000),
+        ] {
+            let told: String = hex.call(text).unwrap();
+            assert_eq!(told, store::hash(text.as_bytes()), "{text}");
+        }
+        let require = lua.create_function(move |_, _: String| Ok(sha256.clone()));
+        lua.globals().set("require", require.unwrap()).unwrap();
+        let harmless: mlua::Table = lua.load(harmless).eval().unwrap();
+        let asks = |name: &str, first: &str, second: &str| {
+            let function: mlua::Function = harmless.get(name).unwrap();
+            function.call::<bool>((first, second)).unwrap()
+        };
+        assert!(asks("is_listed", &hash, "look") && asks("is_known", &hash, ""));
+        assert!(!asks("is_listed", &hash, "change") && !asks("is_listed", "look", &hash));
+        assert!(!asks("is_known", &hash[1..], "") && !asks("is_known", "", ""));
+        assert!(asks("is_source", &hash, source) && !asks("is_source", &hash, "return {}"));
+        // What is served has the line, whatever it lists now.
+        assert!(with_hashes(module(".harmless")).contains("local HASHES = { "));
     }
 
     #[test]

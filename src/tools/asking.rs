@@ -9,7 +9,7 @@ use thiserror::Error;
 use super::{Context, listener::Belongs, telling::Telling, wording::name_of};
 use crate::{
     base::text::one_line,
-    computers::{AgentPolicy, Ask, Computer, Job, Stage, TooManyJobs, Waited},
+    computers::{AgentPolicy, Ask, Computer, Job, Method, Stage, TooManyJobs, Waited},
 };
 
 /// How long, once a call's time is up, the computer has to say that it stopped the code.
@@ -51,7 +51,7 @@ pub enum NotAsked {
     /// Its agent would refuse it; the computer's name.
     #[error(
         "refused error on computer {0}: its agent was started read-only: it runs no code that comes from a bridge, only \
-         what is built into it. Only a person at that computer can change it: by `set mcp_computer.policy full`, \
+         what is known to change nothing. Only a person at that computer can change it: by `set mcp_computer.policy full`, \
          `set mcp_computer.read_only false`, and by starting mcp-computer without --policy and --read-only."
     )]
     ReadOnly(String),
@@ -72,6 +72,8 @@ pub async fn ask(
     // One that is away may come back with another policy.
     if facts.policy == AgentPolicy::ReadOnly
         && !ask.method.changes_nothing()
+        // A handler that promises to change nothing is one that it may know.
+        && (ask.method != Method::RunHandler || ask.gate.is_some())
         && computer.link().is_some()
     {
         context.notes.about(computer);

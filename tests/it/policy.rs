@@ -330,6 +330,60 @@ async fn a_bridge_does_not_even_ask_a_read_only_agent() {
     bridge.leave().await;
 }
 
+/// Arguments that a tool asks for, of the kinds that it takes.
+fn required_of(tool: &Value) -> Value {
+    let schema = &tool["inputSchema"];
+    let mut arguments = json!({});
+    for name in schema["required"].as_array().into_iter().flatten() {
+        let name = name.as_str().unwrap();
+        let property = &schema["properties"][name];
+        arguments[name] = match (&property["enum"][0], property["type"].as_str()) {
+            (Value::Null, Some("string")) => json!("x"),
+            (Value::Null, Some("integer" | "number")) => json!(1),
+            (Value::Null, Some("array")) => json!([]),
+            (Value::Null, Some("boolean")) => json!(true),
+            (Value::Null, _) => json!({}),
+            (first, _) => first.clone(),
+        };
+    }
+    arguments
+}
+
+#[tokio::test]
+async fn each_tool_of_ours_that_promises_to_change_nothing_works_on_a_read_only_agent() {
+    let mut bridge = Bridge::start_with(|command| {
+        command.args(["--toolsets", "all"]);
+    });
+    bridge.initialize("2025-11-25").await;
+    let port = bridge.link_port().await;
+    let _computer = start(1, "1.113.1", port, "--policy read-only");
+    bridge.linked(1).await;
+    let listed = bridge.request("tools/list", json!({})).await;
+    let mut asked = 0;
+    for tool in listed["result"]["tools"].as_array().unwrap() {
+        let name = tool["name"].as_str().unwrap();
+        let is_of_computer = tool["inputSchema"]["properties"]["computerId"].is_object();
+        // The one waits for as long as it may, and the other has nothing to do here.
+        if !is_of_computer || ["wait-event", "update-agent"].contains(&name) {
+            continue;
+        }
+        let mut arguments = required_of(tool);
+        arguments["computerId"] = json!(1);
+        let answer = bridge.call(name, arguments).await;
+        let is_refused = answer.text.contains("was started read-only");
+        let promises = tool["annotations"]["readOnlyHint"] == true;
+        // Arguments that fit the schema may still be none that mean something.
+        assert!(
+            !(promises && is_refused) && (promises || answer.is_error),
+            "{name}: {}",
+            answer.text
+        );
+        asked += 1;
+    }
+    assert!(asked >= 3, "{asked}");
+    bridge.leave().await;
+}
+
 /// A bridge written by hand, to which a computer has linked.
 struct Hand(WebSocketStream<TcpStream>);
 
