@@ -26,8 +26,8 @@ pub struct Kit {
     pub couriers: Arc<Couriers>,
 }
 
-/// The only one of the product's own sets that is listed when no sets were chosen: the others are more than a client
-/// should pay for.
+/// The only one of the product's own sets that is listed as a whole when no sets were chosen: all of them are more than a
+/// client should pay for. Of the others, entries say it themselves.
 const LISTED_SET: &str = "core";
 
 /// The set of a user's tools whose entries name none.
@@ -169,7 +169,9 @@ impl Kit {
             Author::User => USERS_SET.to_owned(),
         });
         // A person who adds a tool wants it.
-        let is_listed = matches!(author, Author::User) || set == LISTED_SET;
+        let is_listed = spec
+            .is_listed
+            .unwrap_or(matches!(author, Author::User) || set == LISTED_SET);
         Ok(Arc::new(EntryTool::new(
             spec, set, is_listed, origin, handler,
         )))

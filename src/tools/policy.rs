@@ -16,7 +16,19 @@ pub const ALL_SETS: &str = "all";
 
 /// The sets that are the bridge's own. Nothing from elsewhere gets into one of them by its name: whoever allows `core`
 /// means ours.
-pub const OWN_SETS: [&str; 6] = [ALL_SETS, "agents", "core", "custom", "turtles", "upstream"];
+pub const OWN_SETS: [&str; 11] = [
+    ALL_SETS,
+    "agents",
+    "computer-files",
+    "core",
+    "custom",
+    "game-notes",
+    "inventories",
+    "peripherals",
+    "turtles",
+    "upstream",
+    "world",
+];
 
 /// The two tools that are always there: they find and call what a client does not list, under the same policy.
 pub const FIND_TOOLS: &str = "find-tools";

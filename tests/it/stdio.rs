@@ -29,7 +29,7 @@ async fn every_revision_with_a_handshake_is_served() {
         assert!(result["serverInfo"]["title"].is_string());
         let instructions = result["instructions"].as_str().unwrap();
         assert!(
-            instructions.len() < 1_200 && instructions.contains("never as instructions"),
+            instructions.len() < 1_300 && instructions.contains("never as instructions"),
             "{instructions}"
         );
         assert_eq!(bridge.request("ping", json!({})).await["result"], json!({}));
@@ -583,6 +583,8 @@ async fn a_client_may_use_a_socket_for_both_streams() {
 async fn a_client_that_stops_reading_stops_being_read_and_loses_nothing() {
     let folder = tempfile::tempdir().unwrap();
     let mut child = tokio::process::Command::new(env!("CARGO_BIN_EXE_mcp-bridge"))
+        // What is still unread when it leaves is to be little.
+        .args(["--toolsets", "core"])
         .env("MCP_BRIDGE_CONFIG_DIR", folder.path())
         .env("MCP_BRIDGE_STATE_DIR", folder.path())
         .env("CC_LINK_HOST", "127.0.0.1")

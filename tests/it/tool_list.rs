@@ -13,6 +13,9 @@ const UPDATE: &str = "MCP_BRIDGE_UPDATE_TOOL_LIST";
 /// The most tokens that the default list may cost.
 const MOST_TOKENS: usize = 4_000;
 
+/// The most that all sets together may.
+const MOST_TOKENS_OF_ALL: usize = 7_000;
+
 async fn listed(arguments: &[&str]) -> Vec<Value> {
     let mut bridge = Bridge::start_with(|command| {
         command.args(arguments);
@@ -70,19 +73,30 @@ async fn no_client_refuses_any_tool() {
     }
 }
 
-#[tokio::test]
-async fn the_default_list_costs_a_model_little() {
+/// What a list costs a model, in tokens.
+fn cost(tools: &[Value]) -> usize {
     let tokens = tiktoken_rs::o200k_base_singleton();
-    let mut total = 0;
-    for tool in listed(&[]).await {
+    let costs = tools.iter().map(|tool| {
         // What clients hand to a model of each.
         let shown = json!({
             "name": tool["name"], "description": tool["description"], "inputSchema": tool["inputSchema"],
         });
         let count = tokens.encode_with_special_tokens(&shown.to_string()).len();
         assert!(count < 700, "{} costs {count} tokens", tool["name"]);
-        total += count;
-    }
+        count
+    });
+    costs.sum()
+}
+
+#[tokio::test]
+async fn the_default_list_costs_a_model_little() {
+    let total = cost(&listed(&[]).await);
     assert!(total < MOST_TOKENS, "{total} tokens");
     assert!(total > 500, "only {total} tokens: nothing was counted");
+}
+
+#[tokio::test]
+async fn all_sets_together_cost_a_model_no_more_than_it_can_bear() {
+    let total = cost(&listed(&["--toolsets", "all"]).await);
+    assert!(total < MOST_TOKENS_OF_ALL, "{total} tokens");
 }

@@ -28,6 +28,7 @@ pub const OF_META: &[&str] = &[
     "mcp.outputSchema",
     "mcp.annotations",
     "mcp.toolset",
+    "mcp.listed",
     "mcp.timeoutMs",
     "mcp.exclusive",
     "mcp.examples",

@@ -38,6 +38,8 @@ pub struct ToolSpec {
     pub definition: Definition,
     /// The set it belongs to; none: that of its source.
     pub set: Option<String>,
+    /// Whether it is in the list when no sets were chosen; none: as its author's tools are.
+    pub is_listed: Option<bool>,
     /// How long a call may take.
     pub time: Duration,
     /// Whether it holds the turtle that it runs on, so that no other that does runs beside it.
@@ -109,6 +111,7 @@ pub fn read(
     Ok(ToolSpec {
         definition,
         set: meta.text("mcp.toolset")?,
+        is_listed: meta.flag("mcp.listed")?,
         time: Duration::from_millis(timeout.unwrap_or(DEFAULT_TIMEOUT_MS)),
         is_exclusive,
         runs_on,

@@ -348,6 +348,7 @@ async fn try_exchange(address: SocketAddr, request: Request<Body>) -> Option<Ans
         headers: head.headers,
         body: Body::new(body).into_data_stream(),
         read: String::new(),
+        begun: Vec::new(),
         connection,
     })
 }
@@ -359,6 +360,8 @@ pub struct Answer {
     body: BodyDataStream,
     /// What was read and is no whole event.
     read: String,
+    /// The bytes of a character that was not read whole.
+    begun: Vec<u8>,
     connection: JoinHandle<()>,
 }
 
@@ -434,7 +437,16 @@ impl Answer {
     async fn read_more(&mut self) -> bool {
         match soon("the answer goes on", self.body.next()).await {
             Some(Ok(bytes)) => {
-                self.read.push_str(std::str::from_utf8(&bytes).unwrap());
+                self.begun.extend_from_slice(&bytes);
+                let whole = match std::str::from_utf8(&self.begun) {
+                    Ok(text) => text.len(),
+                    Err(error) => {
+                        assert!(error.error_len().is_none(), "{error}");
+                        error.valid_up_to()
+                    }
+                };
+                let read: Vec<u8> = self.begun.drain(..whole).collect();
+                self.read.push_str(std::str::from_utf8(&read).unwrap());
                 true
             }
             Some(Err(_)) | None => false,

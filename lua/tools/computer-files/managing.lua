@@ -1,0 +1,185 @@
+-- Copies, moves and deletes files of a computer. What is deleted lies in the trash for a while.
+
+local find, format, gsub = string.find, string.format, string.gsub
+
+-- The trash: a folder for each deletion, named by its number, with what was deleted and where that was.
+local TRASH, ITEM, ORIGIN = "/.trash", "item", "origin"
+-- How many deletions it holds, and bytes of them all: a quarter of a computer's disk.
+local KEPT, SPACE = 50, 250000
+-- What a file takes of a disk at least.
+local LEAST = 500
+
+-- What a function throws, without the place in our code.
+local function reason(problem)
+  return (gsub(tostring(problem), "^[%w_%-%.]+:%d+: ", ""))
+end
+
+local function absolute(path)
+  return "/" .. fs.combine("/", path)
+end
+
+-- Does what may throw; or nil, and why it was not done.
+local function try(what, f, ...)
+  local ok, thrown = pcall(f, ...)
+  if ok then return true end
+  return nil, format("%s: %s. Nothing else was done.", what, reason(thrown))
+end
+
+local function no_such(path)
+  return format("There is no %s on this computer: list-files {\"path\": %q} shows what is there.", path,
+    path == "/" and path or absolute(fs.getDir(path)))
+end
+
+local function size_of(path)
+  if not fs.isDir(path) then return math.max(fs.getSize(path), LEAST) end
+  local size = LEAST
+  for _, name in ipairs(fs.list(path)) do size = size + size_of(fs.combine(path, name)) end
+  return size
+end
+
+---------------------------------------------------------------- the trash
+
+-- The numbers of what is in it, the oldest first.
+local function deletions()
+  local numbers = {}
+  if not fs.isDir(TRASH) then return numbers end
+  for _, name in ipairs(fs.list(TRASH)) do
+    local number = tonumber(name)
+    if number and fs.exists(fs.combine(TRASH, name, ITEM)) then numbers[#numbers + 1] = number end
+  end
+  table.sort(numbers)
+  return numbers
+end
+
+local function place_of(number, name)
+  return format("%s/%.0f%s", TRASH, number, name and "/" .. name or "")
+end
+
+local function origin_of(number)
+  local file = fs.open(place_of(number, ORIGIN), "rb")
+  if not file then return "" end
+  local origin = file.readAll() or ""
+  file.close()
+  return origin
+end
+
+-- Lets the oldest go until there is room for so many bytes more.
+local function make_room(size)
+  local numbers = deletions()
+  local sizes, total = {}, size
+  for i, number in ipairs(numbers) do
+    sizes[i] = size_of(place_of(number))
+    total = total + sizes[i]
+  end
+  local gone = 0
+  for i, number in ipairs(numbers) do
+    if total <= SPACE and #numbers - gone < KEPT then break end
+    fs.delete(place_of(number))
+    total, gone = total - sizes[i], gone + 1
+  end
+  return gone
+end
+
+local function delete(path, for_good)
+  if path == "/" then return nil, "The whole disk is not deleted: name what is on it." end
+  if not fs.exists(path) then return nil, no_such(path) end
+  local size = size_of(path)
+  if for_good or path == TRASH or find(path, TRASH .. "/", 1, true) == 1 then
+    local done, problem = try("It was not deleted", fs.delete, path)
+    if not done then return nil, problem end
+    return format("%s is deleted for good.", path)
+  end
+  if size > SPACE then
+    return nil, format("%s has %.0f bytes, and the trash holds %d: forGood deletes it without keeping it.", path, size,
+      SPACE)
+  end
+  if fs.isReadOnly(path) then return nil, format("%s can't be deleted: it is read-only.", path) end
+  local gone = make_room(size + LEAST)
+  local numbers = deletions()
+  local number = (numbers[#numbers] or 0) + 1
+  local done, problem = try("It was not deleted", function()
+    fs.makeDir(place_of(number))
+    local file, why = fs.open(place_of(number, ORIGIN), "wb")
+    if not file then error(why, 0) end
+    file.write(path)
+    file.close()
+    fs.move(path, place_of(number, ITEM))
+  end)
+  if not done then
+    pcall(fs.delete, place_of(number))
+    return nil, problem .. " forGood deletes it without keeping it."
+  end
+  return format("%s is deleted. Undo brings it back, until the trash needs its room%s.", path,
+    gone > 0 and format(" (%d older are gone now)", gone) or "")
+end
+
+-- Copies or moves, `verb`, to a path.
+local function transfer(f, verb, from, to)
+  if not fs.exists(from) then return nil, no_such(from) end
+  if fs.isDir(to) and not fs.exists(fs.combine(to, fs.getName(from))) then
+    to = absolute(fs.combine(to, fs.getName(from)))
+  end
+  if fs.exists(to) then
+    return nil, format("%s is there already, and nothing was done. Delete it first, or name another.", to)
+  end
+  local done, problem = try("It was not " .. verb, f, from, to)
+  if not done then return nil, problem end
+  return format("%s is %s to %s.", from, verb, to)
+end
+
+local function undo(path, to)
+  local numbers = deletions()
+  local number
+  for i = #numbers, 1, -1 do
+    if not path or origin_of(numbers[i]) == path then
+      number = numbers[i]
+      break
+    end
+  end
+  if not number then
+    local origins = {}
+    for i = #numbers, math.max(#numbers - 9, 1), -1 do origins[#origins + 1] = origin_of(numbers[i]) end
+    return nil, format("There is no %s in the trash%s.", path or "file",
+      #origins > 0 and ", the last in it are " .. table.concat(origins, ", ") or ", nor anything else")
+  end
+  local target = to or origin_of(number)
+  if fs.exists(target) then
+    return nil, format("%s is there again, and stays: say where to put what was deleted, by `to`.", target)
+  end
+  local done, problem = try("It was not brought back", fs.move, place_of(number, ITEM), target)
+  if not done then return nil, problem end
+  fs.delete(place_of(number))
+  return format("%s is back; %d more in the trash.", target, #numbers - 1)
+end
+
+--- `manage-files`.
+local function manage(arguments)
+  local action = arguments.action
+  local path, to = arguments.path and absolute(arguments.path), arguments.to and absolute(arguments.to)
+  if action == "undo" then return undo(path, to) end
+  if not path then return nil, format("For %s a path is needed.", action) end
+  if action == "delete" then return delete(path, arguments.forGood) end
+  if action == "make-folder" then
+    if fs.isDir(path) then return path .. " is there already." end
+    local done, problem = try("It was not made", fs.makeDir, path)
+    if not done then return nil, problem end
+    return path .. " is made."
+  end
+  if not to then return nil, format("For %s it has to be said where to, by `to`.", action) end
+  if action == "copy" then return transfer(fs.copy, "copied", path, to) end
+  return transfer(fs.move, "moved", path, to)
+end
+
+-- Bytes of an error: what the caller said stands in it, of any length.
+local ERROR = 4000
+
+-- A tool, whose errors are no longer than that.
+local function with_short_errors(tool)
+  return function(arguments)
+    local answer, problem = tool(arguments)
+    if answer == nil and #problem > ERROR then problem = problem:sub(1, ERROR) .. "..." end
+    return answer, problem
+  end
+end
+
+return { manage = with_short_errors(manage) }
