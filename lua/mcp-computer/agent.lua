@@ -152,8 +152,11 @@ end
 -- A job is about to turn the computer off: what it has so far is all there will be.
 local function on_job_halt(self, job, name)
   job.output:write("[" .. name .. " was called; the computer goes down now]\n")
-  if job.setup.handler then
-    job.outcome = { ok = true, result = { values = json.array({}) }, halts = true }
+  local handler = job.setup.handler
+  if handler then
+    -- Whoever calls a tool is told. A script that asks for code gets the code's own values: none.
+    local told = handler.method and { name .. " was called: the computer goes down now." } or {}
+    job.outcome = { ok = true, result = { values = json.array(told) }, halts = true }
   elseif job.setup.is_program then
     job.outcome = { ok = true, result = { success = true }, halts = true }
   else

@@ -260,12 +260,18 @@ async fn the_inspector_lists_and_calls_every_tool_without_a_handshake() {
 }
 
 /// The other tools that are listed and written in Lua.
-const IN_LUA: [&str; 6] = [
+const IN_LUA: [&str; 12] = [
+    "call-peripheral",
     "edit-file",
+    "list-items",
+    "list-peripherals",
+    "move-items",
     "read-file",
+    "redstone",
     "search-files",
     "turtle",
     "turtle-status",
+    "wait-event",
     "write-file",
 ];
 

@@ -137,7 +137,7 @@ const NOTHING: Cells = &[
     (Way::FindTools, "not found"),
     (
         Way::CallTool,
-        "There is no tool `thing`. find-tools shows those that are not in your list.",
+        "There is no tool `thing`; did you mean `settings`? find-tools shows those that are not in your list.",
     ),
     (Way::RunScript, "there is no tool `thing`"),
     (Way::ListPrompts, "not listed"),

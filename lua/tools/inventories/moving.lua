@@ -1,0 +1,217 @@
+-- Moves items between inventories of one wired network, as many at a time as the game carries out in a tick.
+
+local concat, find, format, gsub = table.concat, string.find, string.format, string.gsub
+local unpack = table.unpack or unpack
+
+-- Calls that run side by side: the game's queue of events holds 256, of which others need some.
+local AT_ONCE = 100
+-- Names that an error lists.
+local NAMES = 20
+-- How often it is tried anew while some of it moves.
+local ROUNDS = 20
+
+-- The inventory of this turtle itself, as a place.
+local TURTLE = "turtle"
+
+local function reason(problem)
+  return (gsub(tostring(problem):sub(1, 300), "^[%w_%-%.]+:%d+: ", ""))
+end
+
+local function in_batches(functions)
+  for from = 1, #functions, AT_ONCE do
+    parallel.waitForAll(unpack(functions, from, math.min(from + AT_ONCE - 1, #functions)))
+  end
+end
+
+local function is_inventory(name)
+  local has = {}
+  for _, method in ipairs(peripheral.getMethods(name) or {}) do has[method] = true end
+  return has.list and has.pushItems and has.pullItems
+end
+
+local function inventories()
+  local names = {}
+  for _, name in ipairs(peripheral.getNames()) do
+    if is_inventory(name) then names[#names + 1] = name end
+  end
+  table.sort(names)
+  return names
+end
+
+-- What others on a wired network call this turtle; nil and why it can't be reached.
+local function own_name()
+  if not turtle then return nil, "This computer is no turtle, so it has no inventory of its own." end
+  for _, name in ipairs(peripheral.getNames()) do
+    local ok, wireless = pcall(peripheral.call, name, "isWireless")
+    if ok and wireless == false then
+      local found, known_as = pcall(peripheral.call, name, "getNameLocal")
+      if found and known_as then return known_as end
+    end
+  end
+  return nil, "This turtle is on no wired network: it takes a wired modem beside it that is switched on (a right click "
+    .. "makes it red). Without one, turtle.suck and turtle.drop move what is right before it."
+end
+
+-- Whether what is said is a place; nil and why not.
+local function place(name, known)
+  if name == TURTLE then return own_name() end
+  for _, other in ipairs(known) do
+    if other == name then return name end
+  end
+  if #known == 0 then return nil, "This computer reaches no inventory." end
+  local shown = { unpack(known, 1, math.min(#known, NAMES)) }
+  return nil, format("%s is no inventory that this computer reaches; there are %s%s.", name, concat(shown, ", "),
+    #known > #shown and format(" and %d more", #known - #shown) or "")
+end
+
+-- Whether a stack is of an item: by its whole name, or by what follows the colon.
+local function is_of(stack, item)
+  return not item or stack.name == item or gsub(stack.name, "^[^:]*:", "") == item
+end
+
+-- The stacks that are meant: a list of {from, slot, count, name}.
+local function stacks_of(sources, item, slot)
+  local by_source, calls, problems = {}, {}, {}
+  for i, name in ipairs(sources) do
+    if name == TURTLE then
+      by_source[i] = {}
+      for n = 1, 16 do by_source[i][n] = turtle.getItemDetail(n) end
+    else
+      calls[#calls + 1] = function()
+        local ok, slots = pcall(peripheral.call, name, "list")
+        if ok and slots then by_source[i] = slots else problems[#problems + 1] = name .. ": " .. reason(slots) end
+      end
+    end
+  end
+  in_batches(calls)
+  local stacks = {}
+  for i, name in ipairs(sources) do
+    local slots = {}
+    for n in pairs(by_source[i] or {}) do slots[#slots + 1] = n end
+    table.sort(slots)
+    for _, n in ipairs(slots) do
+      local stack = by_source[i][n]
+      if (not slot or n == slot) and is_of(stack, item) then
+        stacks[#stacks + 1] = { from = name, slot = n, count = stack.count, name = stack.name }
+      end
+    end
+  end
+  return stacks, problems
+end
+
+local function push(stack, count, to, to_slot, turtle_name)
+  if stack.from == TURTLE then
+    return peripheral.call(to, "pullItems", turtle_name, stack.slot, count, to_slot)
+  end
+  return peripheral.call(stack.from, "pushItems", to == TURTLE and turtle_name or to, stack.slot, count, to_slot)
+end
+
+-- Moves up to so many of these stacks; what moved, by source, and what went wrong.
+local function carry(stacks, most, to, to_slot, turtle_name)
+  local moved, by_source, problems, was_told = 0, {}, {}, {}
+  for _ = 1, ROUNDS do
+    local calls, left, before = {}, most - moved, moved
+    for _, stack in ipairs(stacks) do
+      local count = math.min(stack.count, left)
+      if count > 0 then
+        left = left - count
+        calls[#calls + 1] = function()
+          local ok, amount = pcall(push, stack, count, to, to_slot, turtle_name)
+          if ok then
+            amount = amount or 0
+            moved, stack.count = moved + amount, stack.count - amount
+            by_source[stack.from] = (by_source[stack.from] or 0) + amount
+            return
+          end
+          stack.count = 0
+          amount = reason(amount)
+          if not was_told[stack.from] then problems[#problems + 1] = stack.from .. ": " .. amount end
+          was_told[stack.from] = true
+        end
+      end
+    end
+    in_batches(calls)
+    if moved >= most or moved == before then break end
+  end
+  return moved, by_source, problems
+end
+
+local function advice(problems)
+  if not find(concat(problems, " "), "Target '", 1, true) then return "" end
+  return " Both have to be on one wired network, each by a modem that is switched on; what is only beside the computer "
+    .. "(left, top, ...) is on none."
+end
+
+--- `move-items`.
+local function move(arguments)
+  local item, to = arguments.item, arguments.to
+  local known = inventories()
+  local found, problem = place(to, known)
+  if not found then return nil, problem end
+  local turtle_name = to == TURTLE and found or nil
+  local sources = {}
+  if arguments.from then
+    found, problem = place(arguments.from, known)
+    if not found then return nil, problem end
+    if arguments.from == TURTLE then turtle_name = found end
+    if arguments.from == to and not arguments.toSlot then
+      return nil, format("%s is where it comes from and where it goes: name another, or a toSlot.", to)
+    end
+    sources[1] = arguments.from
+  else
+    if arguments.slot then return nil, "A slot is one of an inventory: name it in `from`." end
+    for _, name in ipairs(known) do
+      if name ~= to then sources[#sources + 1] = name end
+    end
+  end
+
+  local stacks, unread = stacks_of(sources, item, arguments.slot)
+  local there = 0
+  for _, stack in ipairs(stacks) do there = there + stack.count end
+  local what = item or "item"
+  local where = arguments.from or #sources .. " inventories"
+  if arguments.slot then where = format("slot %d of %s", arguments.slot, where) end
+  if there == 0 then
+    return nil, format("Nothing was moved: there is no %s in %s.%s", what, where,
+      #unread > 0 and " Not read: " .. concat(unread, "; ") or "")
+  end
+
+  local most = math.min(there, arguments.count or math.huge)
+  local moved, by_source, problems = carry(stacks, most, to, arguments.toSlot, turtle_name)
+  local lines = { format("%d %s moved to %s.", moved, item or (moved == 1 and "item" or "items"), to) }
+  local shares = {}
+  for name, count in pairs(by_source) do
+    if count > 0 then shares[#shares + 1] = format("%s %d", name, count) end
+  end
+  table.sort(shares)
+  if #shares > 1 then
+    lines[1] = lines[1] .. " From " .. concat({ unpack(shares, 1, NAMES) }, ", ")
+      .. (#shares > NAMES and format(" and %d more", #shares - NAMES) or "") .. "."
+  end
+  if arguments.count and arguments.count > there then
+    lines[#lines + 1] = format("There were no more than %d of the %d in %s.", there, arguments.count, where)
+  end
+  if #problems > 0 then
+    lines[#lines + 1] = "Not moved: " .. concat({ unpack(problems, 1, 10) }, "; ") .. "." .. advice(problems)
+  elseif moved < most then
+    lines[#lines + 1] = format("%d stay where they are: %s took no more, so %s.", most - moved, to,
+      arguments.toSlot and "that slot is full, or holds something else"
+        or "it is full, or takes no such items")
+  end
+  if moved == 0 then return nil, concat(lines, "\n") end
+  return concat(lines, "\n")
+end
+
+-- Bytes of an error: what the caller said stands in it, of any length.
+local ERROR = 4000
+
+-- A tool, whose errors are no longer than that.
+local function with_short_errors(tool)
+  return function(arguments)
+    local answer, problem = tool(arguments)
+    if answer == nil and #problem > ERROR then problem = problem:sub(1, ERROR) .. "..." end
+    return answer, problem
+  end
+end
+
+return { move = with_short_errors(move) }

@@ -1,0 +1,127 @@
+-- Waits for an event of a computer.
+
+local format = string.format
+
+-- Milliseconds to wait if it isn't said.
+local WAIT = 20000
+-- Characters of an answer.
+local LONGEST = 30000
+-- Tables within one another that are shown.
+local DEEPEST = 12
+-- Bytes of a table's key that is shown.
+local KEY = 200
+
+-- What the player does reaches the player's own programs, not what runs for others.
+local OF_THE_PLAYER = {
+  char = true, key = true, key_up = true, paste = true, mouse_click = true, mouse_up = true, mouse_drag = true,
+  mouse_scroll = true, terminate = true,
+}
+
+-- What goes on all the time, and is meant only if it is named.
+local NOISE = {
+  timer = true, task_complete = true, turtle_response = true, websocket_message = true, websocket_success = true,
+  websocket_closed = true, websocket_failure = true, modem_message = true,
+}
+
+-- Characters that a text takes in JSON, at most.
+local function cost_of(text)
+  local _, quotes = text:gsub('["\\]', "")
+  local _, others = text:gsub("[%c\127-\255]", "")
+  return #text + 3 * quotes + 5 * others
+end
+
+-- As much of a text as takes so many characters, at most.
+local function beginning_of(text, room)
+  local beginning = text:sub(1, math.max(room, 0))
+  while cost_of(beginning) > room and #beginning > 0 do beginning = beginning:sub(1, math.floor(#beginning / 2)) end
+  return beginning .. format("... (%d bytes)", #text)
+end
+
+-- A value as JSON can say it, within the bytes that are left to `state`.
+local function plain(value, state, depth)
+  local kind = type(value)
+  if kind == "nil" then return json.null end
+  state.left = state.left - 8
+  if kind == "number" and (value ~= value or value == math.huge or value == -math.huge) then return tostring(value) end
+  if kind == "number" or kind == "boolean" then return value end
+  if kind == "string" then
+    local room = math.max(state.left, 0)
+    -- Of what can't fit, no more is looked at.
+    local cost = #value > room and #value or cost_of(value)
+    state.left = room - cost
+    return cost <= room and value or beginning_of(value, room)
+  end
+  if kind ~= "table" then return "a " .. kind end
+  if depth >= DEEPEST then return "a table, too deep to show" end
+  local result = {}
+  for key, item in pairs(value) do
+    if state.left <= 0 then
+      result["..."] = "there is more"
+      break
+    end
+    if type(key) == "string" and #key <= KEY or type(key) == "number" then
+      state.left = state.left - (type(key) == "string" and cost_of(key) or 8)
+      result[key] = plain(item, state, depth + 1)
+    end
+  end
+  return result
+end
+
+-- Whether an event has these values, in order; one that isn't said may be any.
+local function has(event, values)
+  for place, value in pairs(values) do
+    if type(place) == "number" and event[place + 1] ~= value then return false end
+  end
+  return true
+end
+
+--- `wait-event`.
+local function wait(arguments)
+  local name, values = arguments.event, arguments.values or {}
+  if name and OF_THE_PLAYER[name] then
+    return nil, format("%s is of the player, whose own programs get it: no tool can wait for it.", name)
+  end
+  local seconds = (arguments.timeoutMs or WAIT) / 1000
+  local timer, due = os.startTimer(seconds), os.clock() + seconds
+  local others, kinds = 0, {}
+  while true do
+    local event = table.pack(os.pullEvent())
+    local kind = event[1]
+    if kind == "timer" and event[2] == timer or os.clock() > due + 1 then break end
+    if (kind == name or not name and not NOISE[kind] and not OF_THE_PLAYER[kind]) and has(event, values) then
+      os.cancelTimer(timer)
+      local state, shown = { left = LONGEST }, json.array({})
+      for i = 2, event.n do shown[i - 1] = plain(event[i], state, 1) end
+      local answer = { event = kind, values = shown }
+      if kind == "redstone" then
+        answer.input = {}
+        for _, side in ipairs(redstone.getSides()) do answer.input[side] = redstone.getAnalogInput(side) end
+      end
+      return answer
+    end
+    if not NOISE[kind] and not OF_THE_PLAYER[kind] then
+      others = others + 1
+      if not kinds[kind] and #kinds < 10 then
+        kinds[kind] = true
+        kinds[#kinds + 1] = tostring(kind):sub(1, 100)
+      end
+    end
+  end
+  return nil, format("%s did not happen within %g seconds%s. Call again to wait on; what happens between two calls is "
+    .. "missed.", name and "The event " .. name .. (next(values) and " with these values" or "") or "No event", seconds,
+    others > 0 and format(" (others did, %d: %s)", others, table.concat(kinds, ", ")) or "")
+end
+
+-- Bytes of an error: what the caller said stands in it, of any length.
+local ERROR = 4000
+
+-- A tool, whose errors are no longer than that.
+local function with_short_errors(tool)
+  return function(arguments)
+    local answer, problem = tool(arguments)
+    if answer == nil and #problem > ERROR then problem = problem:sub(1, ERROR) .. "..." end
+    return answer, problem
+  end
+end
+
+return { wait = with_short_errors(wait) }
