@@ -32,10 +32,10 @@ if option == REPAIR then return end
 -- A program that runs this answers no questions: it may be a bridge that updates the agent.
 local startup = STARTUP[option]
 if startup ~= nil or not running then
-  installation.finish({ program = program, address = DEFAULT_URL, startup = startup, has_tabs = multishell ~= nil })
+  installation.finish({ program = program, address = DEFAULT_URL, startup = startup })
 end
 if not running then
-  installation.start(program, shell, multishell)
+  installation.start(program, shell)
 elseif not running.path then
   print("One runs here already: end it with Ctrl+T, then start this one with: mcp-computer")
 end

@@ -65,7 +65,7 @@ end
 local command = require("mcp-computer.manage")[parsed.action]
 if command then
   command({
-    address = chosen.text, version = VERSION, own_file = own_file, shell = shell, multishell = multishell,
+    address = chosen.text, version = VERSION, own_file = own_file, shell = shell,
     startup = parsed.startup, is_sure = parsed.is_sure, policy = chosen.policy or chosen.misset,
   })
   return
@@ -158,6 +158,11 @@ local hosting = require("mcp-computer.hosting").new({
   has_line = (parsed.status_line or setting.get(STATUS_LINE_SETTING)) and true or false,
 })
 host = hosting:handle()
+-- A program of the player's that did not let the agent start before.
+if parsed.run then
+  hosting:press(nil, "paste", parsed.run)
+  hosting:press(nil, "key", keys.enter, false)
+end
 hosting:run(function(arguments)
   if arguments then chosen = made_out(chosen_by(assert(options.parse(arguments)))) end
   serve_and_update()

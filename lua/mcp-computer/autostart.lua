@@ -3,7 +3,7 @@
 local disk = require("mcp-computer.disk")
 local setting = require("mcp-computer.setting")
 
-local concat, find, format, match = table.concat, string.find, string.format, string.match
+local find, format, match = string.find, string.format, string.match
 local ipairs, pcall, type = ipairs, pcall, type
 local fs = fs
 local globals = _G
@@ -16,30 +16,24 @@ local FOLDER = "/startup"
 local FILE = FOLDER .. "/zz-mcp-computer.lua"
 -- What it was called up to 1.1.0.
 local FORMER = FOLDER .. "/mcp-computer.lua"
--- Where files of the folder go that are to run after it.
+-- Where files of the folder go that are to run in its shell.
 local BESIDE = FOLDER .. "/own"
 -- What a file has in it that starts the agent.
 local NAME = "mcp-computer"
--- The setting that tells where files of the player's stood before they made room: of each `{ from, to, is_after }`, the
--- last one if it runs after the agent now, which starts it.
+-- The setting that tells where files of the player's stood before they made room: of each `{ from, to, is_inside }`,
+-- the last one if it runs in the agent's shell now.
 local MOVED = "mcp_computer.moved"
 
--- Runs the agent in a tab of its own where there are tabs, so that the shell stays the player's. A file that is not
--- whole, since the world ended in the midst of an update with little room, is fetched again. The mark is in two parts,
--- since this stands in that file too.
+-- Runs the agent beside a shell that is the player's. A file that is not whole, since the world ended in the midst of
+-- an update with little room, is fetched again. The mark is in two parts, since this stands in that file too.
 local CODE = [[
 -- Starts mcp-computer with this computer. `mcp-computer uninstall` takes it away.
-local program, installer, after = %q, %q, { %s }
+local program, installer = %q, %q
 local file = fs.open(program, "rb")
 local is_whole = file and (file.readAll() or ""):find("end of " .. "mcp-computer", 1, true)
 if file then file.close() end
 if not is_whole then shell.run("wget", "run", installer, "--repair") end
-if multishell then
-  shell.openTab(program)
-  for _, path in ipairs(after) do shell.run(path) end
-else
-  shell.run(program)
-end
+shell.run(program, "--shell"%s)
 ]]
 
 -- What a program has in it that may well never end.
@@ -127,12 +121,12 @@ local function all_moved()
 end
 
 -- Gives a file of the player's another name, and keeps in mind what it was.
-local function move(from, to, is_after)
+local function move(from, to, is_inside)
   if fs.exists(to) then return nil, to .. " is there already" end
   local ok, problem = pcall(fs.move, from, to)
   if not ok then return nil, problem end
   local moved = all_moved()
-  moved[#moved + 1] = { from = from, to = to, is_after = is_after }
+  moved[#moved + 1] = { from = from, to = to, is_inside = is_inside }
   setting.keep(MOVED, moved)
   return true
 end
@@ -159,11 +153,11 @@ function autostart.unblock()
   return move(FOLDER, FOLDER .. ".lua", false)
 end
 
---- Lets a file of the player's run after the agent, which has a tab of its own.
+--- Lets a file of the player's run in the agent's shell.
 -- @tparam string path
 -- @treturn boolean|nil
 -- @treturn string Why not.
-function autostart.run_after(path)
+function autostart.run_inside(path)
   -- What it requires is found beside it; a folder in that of the startup files does not run.
   local name = match(path, "^/([^/]+)$")
   if name then return move(path, "/own-" .. name, true) end
@@ -177,11 +171,11 @@ end
 -- @treturn boolean|nil Whether it does now.
 -- @treturn string Its startup file, or why not.
 function autostart.add(program, installer)
-  local after = {}
+  local inside = ""
   for _, moved in ipairs(all_moved()) do
-    if moved.is_after then after[#after + 1] = format("%q", moved.to) end
+    if moved.is_inside then inside = format(", \"--run\", %q", moved.to) end
   end
-  local ok, problem = disk.replace(FILE, format(CODE, program, installer, concat(after, ", ")))
+  local ok, problem = disk.replace(FILE, format(CODE, program, installer, inside))
   if not ok then return nil, problem end
   if fs.exists(FORMER) then fs.delete(FORMER) end
   return true, FILE

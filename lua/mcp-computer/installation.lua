@@ -104,8 +104,16 @@ function installation.put(options)
   error(result, 0)
 end
 
+-- Whether the player was told what they should read.
+local has_note = false
+
+local function note(line)
+  has_note = true
+  print(line)
+end
+
 -- Makes room for the startup file where something of the player's is in its way, if they want that.
-local function make_way(program, has_tabs)
+local function make_way(program)
   if autostart.is_blocked() then
     print("/startup is a file, so nothing can be put beside it.")
     if not question.ask("Rename it to /startup.lua, which runs just as well?", true) then
@@ -117,19 +125,15 @@ local function make_way(program, has_tabs)
   local endless = autostart.endless()
   if not endless then return true end
   print(endless .. " runs before it, and does not look as if it ended. If so, mcp-computer never starts.")
-  if not has_tabs then
-    print(format("Start it from there then, beside your program, by parallel: shell.run(%q)", program))
-    return true
+  if question.ask("Run that one in the shell that mcp-computer runs beside?", true) then
+    return autostart.run_inside(endless)
   end
-  if not question.ask("Let that one run after it?", true) then
-    print("If it never ends, mcp-computer does not start with this computer.")
-    return true
-  end
-  return autostart.run_after(endless)
+  note("If it never ends, mcp-computer does not start with this computer.")
+  return true
 end
 
 --- Makes the agent start with the computer, and says so.
--- @tparam table options `program`: its file; `address`: the bridge's; `has_tabs`: whether it has a tab of its own.
+-- @tparam table options `program`: its file; `address`: the bridge's.
 -- @throws Why it can't be.
 function installation.start_at_boot(options)
   local own = autostart.find()
@@ -137,18 +141,18 @@ function installation.start_at_boot(options)
     print("It starts with this computer already: " .. own)
     return
   end
-  local ok, problem = make_way(options.program, options.has_tabs)
+  local ok, problem = make_way(options.program)
   if ok then ok, problem = autostart.add(options.program, installation.page(options.address, "/install.lua")) end
   if not ok then error(problem, 0) end
   print("It starts with this computer: " .. problem)
-  if not autostart.is_allowed() then print("But startup is off here. To switch it on: set shell.allow_startup true") end
+  if not autostart.is_allowed() then note("But startup is off here. To switch it on: set shell.allow_startup true") end
   local of_disk = autostart.of_disk()
-  if of_disk then print(of_disk .. " runs instead, as long as that disk is in.") end
+  if of_disk then note(of_disk .. " runs instead, as long as that disk is in.") end
 end
 
 --- Does what is left to do when the file is there: what starts it.
 -- @tparam table options `program`: its file; `address`: the bridge's; `startup`: whether it is to start with the
---   computer, nil: that is asked; `has_tabs`: whether it has a tab of its own there.
+--   computer, nil: that is asked.
 -- @throws Why it can't be.
 function installation.finish(options)
   local wants = options.startup
@@ -160,20 +164,16 @@ function installation.finish(options)
   elseif autostart.remove() then
     print("It starts with this computer no more.")
   end
-  if globals.pocket then print("A pocket computer is on, and linked, only while somebody carries it.") end
+  if globals.pocket then note("A pocket computer is on, and linked, only while somebody carries it.") end
 end
 
---- Starts the agent: in a tab of its own where there are tabs, so that the shell stays the player's.
+--- Starts the agent, beside a shell that is the player's.
 -- @tparam string program Its file.
 -- @tparam table shell
--- @tparam table|nil multishell
-function installation.start(program, shell, multishell)
-  if multishell then
-    local tab = shell.openTab(program)
-    if tab then print(format("mcp-computer runs, in tab %d.", tab)) end
-  else
-    shell.run(program)
-  end
+function installation.start(program, shell)
+  -- That shell has a screen of its own, which is empty at first.
+  if has_note then question.wait("Enter starts mcp-computer.") end
+  shell.run(program, "--shell")
 end
 
 return installation

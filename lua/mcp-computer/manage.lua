@@ -1,6 +1,7 @@
 --- What a player enters beside the agent itself: `mcp-computer install`, `uninstall`, `update` and `status`.
 
 local autostart = require("mcp-computer.autostart")
+local control = require("mcp-computer.control")
 local disk = require("mcp-computer.disk")
 local identity = require("mcp-computer.identity")
 local installation = require("mcp-computer.installation")
@@ -8,7 +9,8 @@ local presence = require("mcp-computer.presence")
 local question = require("mcp-computer.question")
 local setting = require("mcp-computer.setting")
 
-local error, floor, format, ipairs, print, type = error, math.floor, string.format, ipairs, print, type
+local error, floor, format, ipairs, print = error, math.floor, string.format, ipairs, print
+local tostring, type = tostring, type
 local fs = fs
 
 local manage = {}
@@ -20,7 +22,7 @@ end
 
 --- Makes this computer's own agent of the one that was called: its file, its address, what starts it.
 -- @tparam table given What all these commands are given: `address`: the bridge's, or nil; `version`; `own_file`: the
---   program's, or nil; `shell`, `multishell`; `startup`: what the player says of that, or nil; `is_sure`: whether they
+--   program's, or nil; `shell`; `startup`: what the player says of that, or nil; `is_sure`: whether they
 --   need not be asked; `policy`.
 -- @throws Why it can't be.
 function manage.install(given)
@@ -43,25 +45,22 @@ function manage.install(given)
     -- What started that one starts this one.
     if autostart.is_own(autostart.find()) then given.startup = true end
   end
-  installation.finish({
-    program = program, address = address, startup = given.startup, has_tabs = given.multishell ~= nil,
-  })
+  installation.finish({ program = program, address = address, startup = given.startup })
   if is_packaged then print("It is updated by: ccpm update, then ccpm upgrade") end
-  if not running then installation.start(program, given.shell, given.multishell) end
+  if not running then installation.start(program, given.shell) end
 end
 
 --- Takes away all that there is of the agent on this computer.
 -- @tparam table given See @{manage.install}.
 -- @throws Why it can't be.
 function manage.uninstall(given)
-  if presence.ask(identity.draw_boot()) then
-    error("mcp-computer runs. End it first: Ctrl+T where it runs. Then again: mcp-computer uninstall", 0)
-  end
   local asked = "Remove mcp-computer, its settings, and what starts it?"
   if not given.is_sure and not question.ask(asked, false) then
     print("Nothing was changed.")
     return
   end
+  local name = identity.draw_boot()
+  if presence.ask(name) then print(control.say(name, "stop")) end
   autostart.remove()
   setting.forget()
   local path, another, is_packaged = installation.find()
@@ -102,10 +101,15 @@ local function ago(seconds)
 end
 
 -- How the agent is that runs.
-local function state_of(running)
-  if not running then return "It does not run. Start it with: mcp-computer" end
+local function state_of(running, ended)
+  if ended then
+    local why = tostring(ended.stopped)
+    return format("It has ended (%s), and its shell is here. Start it with: mcp-computer --shell", why)
+  end
+  if not running then return "It does not run. Start it with: mcp-computer --shell" end
   local told = type(running.link) == "table" and running.link or {}
   local tab = type(running.tab) == "number" and format(", in tab %d", running.tab) or ""
+  if running.hosts then tab = " beside this computer's shell" end
   if type(told.linked_seconds) == "number" then
     return format("It runs%s, and is linked for %s.", tab, ago(told.linked_seconds))
   end
@@ -119,7 +123,7 @@ end
 -- An agent that runs may have more to say: lines in `says` of what it answers (see @{presence.answer}).
 -- @tparam table given See @{manage.install}.
 function manage.status(given)
-  local running = presence.ask(identity.draw_boot())
+  local running, ended = presence.ask(identity.draw_boot())
   local told = running and running.link
   local version = running and type(running.version) == "string" and running.version or given.version
   local path, another, is_packaged = installation.find()
@@ -127,7 +131,8 @@ function manage.status(given)
     is_packaged and " (by ccpm)" or ""))
   if another then print(format("It is here twice: %s too. To keep the first: mcp-computer install", another)) end
   print("Bridge: " .. (type(told) == "table" and told.address or given.address or "no address is set"))
-  print(state_of(running))
+  print(state_of(running, ended))
+  if control.is_paused() then print("It is paused: nothing new begins until `mcp-computer resume`.") end
   for _, line in ipairs(running and type(running.says) == "table" and running.says or {}) do print(line) end
   local own = autostart.find()
   print(own and "It starts with this computer: " .. own or "It does not start with this computer.")

@@ -20,6 +20,7 @@ local SWITCHES = { on = true, off = true }
 local VALUES = {
   ["-url"] = "url", ["--url"] = "url",
   ["-token"] = "token", ["--token"] = "token",
+  ["--run"] = "run", -- for the startup file: a program of the player's, to be run in the hosted shell
   ["-policy"] = "policy", ["--policy"] = "policy",
 }
 -- Flags that stand for a policy.
@@ -56,7 +57,7 @@ end
 --- Reads the arguments.
 -- @tparam {string,...} args
 -- @treturn table|nil `action` (`run`, `help`, `version` or a command), `url`, `token`, `policy`, `startup`, `is_sure`,
---   `shell`, `status_line`; `switch`: `on` or `off`.
+--   `shell`, `status_line`, `run`; `switch`: `on` or `off`.
 -- @treturn string|nil What is wrong with them.
 function options.parse(args)
   local result = { action = "run" }

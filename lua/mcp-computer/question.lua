@@ -37,4 +37,18 @@ function question.ask(text, default)
   return answer
 end
 
+--- Waits for Enter, or a minute.
+-- @tparam string text
+-- @throws `Terminated`, if the player stops it.
+function question.wait(text)
+  write(text)
+  local timer = start_timer(ANSWER_SECONDS)
+  repeat
+    local event, value, is_held = pull()
+    if event == "terminate" then error("Terminated", 0) end
+    local is_enter = event == "key" and value == keys.enter and not is_held
+  until is_enter or event == "timer" and value == timer
+  print()
+end
+
 return question

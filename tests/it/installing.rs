@@ -59,6 +59,12 @@ async fn is_linked_anew(bridge: &mut Bridge, id: u64) {
     .await;
 }
 
+/// Ends the agent as a player does, whose shell stays.
+async fn stop(computer: &Computer, program: &str) {
+    computer.type_line(&format!("{program} stop"));
+    screen::shows(computer, "mcp-computer has ended. This shell stays.").await;
+}
+
 /// Answers a question, once it is there.
 async fn answers(computer: &Computer, question: &str, answer: char) {
     screen::shows(computer, question).await;
@@ -168,13 +174,6 @@ async fn uninstall_leaves_no_trace_in_any_game() {
         bridge.linked(id).await;
         assert_ne!(text(&computer, STARTUP), "");
         assert_eq!(text(&computer, "startup.lua"), "print('mine')");
-        // While it runs it stays.
-        let said = bridge
-            .lua(id, "shell.run('mcp-computer uninstall --yes')")
-            .await;
-        assert!(said.contains("mcp-computer runs"), "{said}");
-        computer.terminate();
-        screen::says(&computer, "mcp-computer stopped.").await;
         computer.type_line("clear");
         computer.type_line("mcp-computer uninstall");
         answers(&computer, "[y/N]", 'y').await;
@@ -193,16 +192,14 @@ async fn what_the_player_does_not_want_is_not_done() {
     answers(&computer, ASKED, 'n').await;
     bridge.linked(1).await;
     assert_eq!(text(&computer, STARTUP), "");
-    computer.terminate();
-    screen::says(&computer, "mcp-computer stopped.").await;
+    stop(&computer, "mcp-computer").await;
     // Asked again, nobody is there to answer.
     computer.type_line("clear");
     computer.type_line("mcp-computer install");
     screen::shows(&computer, "(no answer)").await;
     bridge.linked(1).await;
     assert_eq!(text(&computer, STARTUP), "");
-    computer.terminate();
-    screen::says(&computer, "mcp-computer stopped.").await;
+    stop(&computer, "mcp-computer").await;
     computer.type_line("clear");
     computer.type_line("mcp-computer uninstall");
     screen::says(&computer, "[y/N]").await;
@@ -213,35 +210,33 @@ async fn what_the_player_does_not_want_is_not_done() {
 }
 
 #[tokio::test]
-async fn a_startup_that_does_not_end_runs_after_the_agent_if_the_player_wants_that() {
+async fn a_startup_that_does_not_end_runs_in_the_agents_shell_if_the_player_wants_that() {
     let mut bridge = Bridge::initialized().await;
     let port = bridge.link_port().await;
     let endless = "while true do print('round') sleep(5) end";
-    let own = options(1, "1.113", true).with_file("startup.lua", endless);
-    let computer = Computer::start(own, "", &Handle::current()).unwrap();
-    screen::says(&computer, "round").await;
-    computer.terminate();
-    screen::says(&computer, ">").await;
-    computer.type_line(&installer(port));
-    answers(&computer, ASKED, 'y').await;
-    screen::shows(&computer, "/startup.lua runs before it").await;
-    answers(&computer, "Let that one run after it? [Y/n]", 'y').await;
-    bridge.linked(1).await;
-    bridge.lua(1, "http.mark = true").await;
-    computer.reboot();
-    is_linked_anew(&mut bridge, 1).await;
-    screen::says(&computer, "round").await;
-    // A basic one has no tab for it, and is told so.
-    let own = options(2, "1.113", false).with_file("startup.lua", "-- while true do");
-    let computer = start(own).await;
-    computer.type_line(&format!("{} --startup", installer(port)));
-    screen::shows(
-        &computer,
-        "Start it from there then, beside your program, by parallel",
-    )
-    .await;
-    bridge.linked(2).await;
-    assert_eq!(text(&computer, "startup.lua"), "-- while true do");
+    for (id, version, advanced) in [(1, "1.113", true), (2, "1.89", false), (3, "1.101", true)] {
+        let own = options(id, version, advanced).with_file("startup.lua", endless);
+        let computer = Computer::start(own, "", &Handle::current()).unwrap();
+        screen::says(&computer, "round").await;
+        computer.terminate();
+        screen::says(&computer, ">").await;
+        computer.type_line(&installer(port));
+        answers(&computer, ASKED, 'y').await;
+        screen::shows(&computer, "/startup.lua runs before it").await;
+        answers(&computer, "mcp-computer runs beside? [Y/n]", 'y').await;
+        bridge.linked(id).await;
+        bridge.lua(id, "http.mark = true").await;
+        computer.reboot();
+        is_linked_anew(&mut bridge, id).await;
+        screen::says(&computer, "round").await;
+        assert_eq!(text(&computer, "own-startup.lua"), endless);
+        // It is the player's again afterwards.
+        computer.terminate();
+        computer.type_line("mcp-computer uninstall --yes");
+        screen::shows(&computer, "mcp-computer is gone").await;
+        assert_eq!(text(&computer, "startup.lua"), endless, "{version}");
+        assert_eq!(computer.read_file("own-startup.lua"), None);
+    }
     bridge.leave().await;
 }
 
@@ -333,7 +328,11 @@ async fn status_says_how_things_are_and_update_fetches_the_bridges_version() {
         .await;
     computer.type_line("clear");
     computer.type_line("mcp-computer status");
-    screen::shows(&computer, "It runs, in tab 2, and is linked for").await;
+    screen::shows(
+        &computer,
+        "It runs beside this computer's shell, and is linked for",
+    )
+    .await;
     screen::shows(
         &computer,
         &format!("It starts with this computer: /{STARTUP}"),
@@ -428,8 +427,7 @@ async fn the_link_port_is_a_registry_of_traposs_package_manager_and_both_ways_kn
         bridge.linked(id).await;
         assert_eq!(computer.read_file("mcp-computer.lua"), None, "{version}");
         assert!(text(&computer, STARTUP).contains("\"/programs/mcp-computer.lua\""));
-        computer.terminate();
-        screen::says(&computer, "mcp-computer stopped.").await;
+        stop(&computer, "/programs/mcp-computer").await;
         // One that was there before is seen, and goes.
         computer
             .write_file("mcp-computer.lua", served.as_bytes())
@@ -442,8 +440,7 @@ async fn the_link_port_is_a_registry_of_traposs_package_manager_and_both_ways_kn
         screen::shows(&computer, "Deleted the other one: /mcp-computer.lua").await;
         bridge.linked(id).await;
         assert_eq!(computer.read_file("mcp-computer.lua"), None, "{version}");
-        computer.terminate();
-        screen::says(&computer, "mcp-computer stopped.").await;
+        stop(&computer, "/programs/mcp-computer").await;
         // What the package manager installed is for it to remove.
         computer.type_line("clear");
         computer.type_line("/programs/mcp-computer uninstall --yes");
