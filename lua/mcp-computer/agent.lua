@@ -293,6 +293,7 @@ end
 local function arm(self)
   local due = earliest(earliest(self.link.wake_at, self.courier.wake_at), earliest(self.turn_due, self.label_due))
   due = earliest(due, earliest(earliest(self.requests.wake_at, self.consent.wake_at), self.update_due))
+  due = earliest(due, self.jobs:wake_at())
   local now = self.clock()
   -- One that fires too early does no harm, and is not worth another.
   if self.timer and (not due or self.timer_due > due or self.timer_due <= now) then

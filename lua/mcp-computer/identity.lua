@@ -85,7 +85,7 @@ end
 local function capabilities(hosts)
   return json.array({
     "cancel", "output", "parts", "jobs", "exclusive", "handlers", "detach", "where", "startBefore", "tells",
-    "largeHandlers", "programs", "recentErrors", hosts and "for" or nil,
+    "largeHandlers", "programs", "recentErrors", "screens", hosts and "for" or nil,
   })
 end
 

@@ -150,14 +150,32 @@ local function run_program(self)
   return outcome
 end
 
+-- Does the agent's own work. It gets no events, and waits by the clock only.
+local function run_built_in(self)
+  local function wait_until(due)
+    self.wake_at = due
+    yield()
+    self.wake_at = nil
+  end
+  local ok, outcome = pcall(self.setup.handler.built_in.run, self.clock, wait_until)
+  if ok then return outcome end
+  return { ok = false, kind = "runtime", message = "mcp-computer: internal error: " .. describe.error_text(outcome) }
+end
+
 -- What the job's coroutine runs: all that takes time, from compiling the code to writing the answer, so that it meets
 -- the same limits as the code.
 local function body(self, env)
   local outcome
-  if self.setup.is_program then outcome = run_program(self) else outcome = compile_and_run(self, env) end
+  if self.is_built_in then
+    outcome = run_built_in(self)
+  elseif self.setup.is_program then
+    outcome = run_program(self)
+  else
+    outcome = compile_and_run(self, env)
+  end
   self.is_answering = true
   outcome.screen = self:screen()
-  if outcome.result then outcome.result.screen = outcome.screen end
+  if outcome.result and not self.is_built_in then outcome.result.screen = outcome.screen end
   local write_answer = self.setup.answer
   if write_answer then
     self.answer = write_answer(outcome, function()
@@ -183,9 +201,10 @@ end
 --   `output`: where what it prints goes; `answer(outcome, pause)`: writes its answer, calling `pause` now and then, or
 --   nil; `start_before`: when it begins at the latest, or nil; see @{identity.time}; `on_begin()`: called right before
 --   it first runs, or nil; `request`: kept in the job; `owner`: likewise; `handler`: `{name, method, arguments}` if the
---   code is that of a tool, whose values are returned as they are; `caller`: for whom, as the bridge says; `told`: what
---   that tells beside what it prints, or nil; `where`, `width`, `height`: see @{console.new}; `is_program`: whether the
---   code is a command line, not Lua.
+--   code is that of a tool, whose values are returned as they are, or `{name, built_in}` for the agent's own work:
+--   `built_in.run(clock, wait_until)` returns the outcome, and `built_in.stop()` is called if it is cancelled;
+--   `caller`: for whom, as the bridge says; `told`: what the tool tells beside what it prints, or nil; `where`,
+--   `width`, `height`: see @{console.new}; `is_program`: whether the code is a command line, not Lua.
 -- @tparam table options `program` (see @{environment.new}); `clock()`: seconds; `on_halt(job, name)`: called before the
 --   computer halts.
 -- @treturn job
@@ -204,6 +223,8 @@ function job.new(id, code, setup, options)
     filter = nil,            -- the only event it waits for
     is_answering = false,    -- its code has ended, and its answer is being written
     is_paused = false,       -- it goes on without an event
+    is_built_in = setup.handler ~= nil and setup.handler.built_in ~= nil,
+    wake_at = nil,           -- when something built in goes on, in seconds
     resumed_at = 0,          -- when it was resumed, in seconds
     ran = 0,                 -- how long it had run before, since it last yielded of its own accord
     outcome = nil,           -- once it has ended: {ok, returns} or {ok, kind, message, traceback, hint}; `screen`
@@ -220,7 +241,7 @@ function job.new(id, code, setup, options)
   self.terminal = self.console.terminal
   self.printing = printing.new(self.console)
   self.on_halt = function(name) options.on_halt(self, name) end
-  local env = environment.new({ program = options.program, on_halt = self.on_halt })
+  local env = not self.is_built_in and environment.new({ program = options.program, on_halt = self.on_halt })
   if setup.told then helpers.install(env, setup.told, function() give_way(self) end) end
   self.thread = create(function() body(self, env) end)
   return self
@@ -233,10 +254,17 @@ function job:screen()
   return ok and screen or nil
 end
 
+--- Whether it is time for something built in to go on.
+-- @treturn boolean
+function job:is_due()
+  return self.wake_at ~= nil and self.clock() >= self.wake_at
+end
+
 --- Ends the job, of which nothing more is to run then.
 -- @tparam[opt] string why
 function job:cancel(why)
   self.thread = nil
+  if self.is_built_in then pcall(self.setup.handler.built_in.stop) end
   self.outcome = {
     ok = false, kind = "cancelled", message = why or "cancelled", screen = self:screen(),
     not_begun = not self.has_begun or nil,
@@ -253,7 +281,8 @@ end
 -- @tparam string name
 -- @treturn boolean
 function job:wants(name)
-  return not self.is_answering and (self.filter == nil or self.filter == name or name == "terminate")
+  if self.is_answering or self.is_built_in then return false end
+  return self.filter == nil or self.filter == name or name == "terminate"
 end
 
 --- Runs the job until it yields or ends, on the terminal it last used.

@@ -103,6 +103,7 @@ end
 -- Lets a job have an event that is for it alone.
 local function press(entry, name, ...)
   if type(name) ~= "string" then return false, "an event must have a name" end
+  if entry.job.outcome then return false, "the job has ended" end
   if entry.last - entry.first + 1 >= INBOX_LIMIT then return false, "too many events wait for it" end
   put(entry, { n = select("#", ...) + 1, name, ... })
   return true
@@ -137,16 +138,27 @@ function jobs:screens()
   return ids
 end
 
+--- When the next of those goes on that wait by the clock, in seconds.
+-- @treturn number|nil
+function jobs:wake_at()
+  local earliest
+  for i = 1, #self.order do
+    local due = self.order[i].job.wake_at
+    if due and (not earliest or due < earliest) then earliest = due end
+  end
+  return earliest
+end
+
 -- Whether a job has something to do.
 local function has_work(entry)
-  return entry.job.is_paused or entry.first <= entry.last
+  return entry.job.is_paused or entry.first <= entry.last or entry.job:is_due()
 end
 
 -- Lets a job go on after its pause, or gives it the first event of its inbox. Returns whether the game has stopped it:
 -- the agent must yield then.
 local function step(entry)
   local current, event = entry.job, nil
-  if not current.is_paused then
+  if not current.is_paused and not current:is_due() then
     event = entry.inbox[entry.first]
     entry.inbox[entry.first] = nil
     entry.first = entry.first + 1

@@ -1,5 +1,6 @@
 --- What a bridge can ask of a computer: one function for each method of a request.
 
+local acts = require("mcp-computer.acts")
 local identity = require("mcp-computer.identity")
 local console = require("mcp-computer.console")
 local handlers = require("mcp-computer.handlers")
@@ -7,6 +8,7 @@ local harmless = require("mcp-computer.harmless")
 local jobs = require("mcp-computer.jobs")
 local json = require("mcp-computer.json")
 local policy = require("mcp-computer.policy")
+local view = require("mcp-computer.view")
 
 local find = string.find
 local next, pcall, rawequal, type = next, pcall, rawequal, type
@@ -168,6 +170,22 @@ by_name["run-handler"] = function(params, start)
   return outcome, outcome == nil
 end
 
+by_name["read-screen"] = function(params, start)
+  local outcome = start("", params, { name = "read-screen", arguments = { n = 0 }, built_in = {
+    run = function(clock, wait_until) return view.read(params, clock, wait_until) end, stop = function() end,
+  } })
+  return outcome, outcome == nil
+end
+
+by_name["send-input"] = function(params, start)
+  local asked = acts.new(params)
+  local outcome = start("", params, { name = "send-input", arguments = { n = 1, params.acts }, built_in = {
+    run = function(clock, wait_until) return acts.run(asked, clock, wait_until) end,
+    stop = function() acts.stop(asked) end,
+  } })
+  return outcome, outcome == nil
+end
+
 -- Whether a request is for a handler that is known to change nothing: by its source itself, whatever the bridge says.
 local function is_harmless(method, params)
   if method ~= "run-handler" or type(params) ~= "table" then return false end
@@ -203,8 +221,8 @@ function methods.call(request, start)
       ok = false,
       kind = "unsupported",
       message = "unknown method",
-      hint = "This agent answers ping, exec-lua, run-program and run-handler. A newer one may know more: update it "
-        .. "from the bridge.",
+      hint = "This agent answers ping, exec-lua, run-program, run-handler, read-screen and send-input. A newer one may "
+        .. "know more: update it from the bridge.",
     }, false
   end
   if is_paused and not policy.changes_nothing(request.method) then return paused(), false end

@@ -17,10 +17,10 @@ policy.RUNS, policy.ASKS, policy.REFUSES = "runs", "asks", "refuses"
 local NAMES = { policy.FULL, policy.ASK, policy.READ_ONLY }
 
 -- The methods that change nothing. Of handlers only those of @{harmless} count.
-local CHANGES_NOTHING = { ping = true, ["recent-errors"] = true }
+local CHANGES_NOTHING = { ping = true, ["read-screen"] = true, ["recent-errors"] = true }
 
 -- The methods all of whose doing is a job, which can wait for a yes.
-local WAITS = { ["exec-lua"] = true, ["run-handler"] = true, ["run-program"] = true }
+local WAITS = { ["exec-lua"] = true, ["run-handler"] = true, ["run-program"] = true, ["send-input"] = true }
 
 --- @tparam string|any name
 -- @treturn boolean Whether it is a policy's.

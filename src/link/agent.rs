@@ -22,6 +22,7 @@ const INSTALLER: &str = include_str!("../../lua/install.lua");
 
 /// The agent's modules by the names that `require` is called with.
 const MODULES: &[(&str, &str)] = modules![
+    "acts",
     "advice",
     "agent",
     "autostart",
@@ -81,6 +82,7 @@ const MODULES: &[(&str, &str)] = modules![
     "told",
     "update",
     "url",
+    "view",
     "window",
 ];
 

@@ -106,11 +106,66 @@ fn is_required(schema: &JsonObject, name: &str) -> bool {
 /// The value as the tool's own type reads it.
 fn fitting(name: &str, property: &Value, value: Value) -> Result<Value, ArgumentError> {
     let expected = Expected::of(name, property);
+    if let (Expected::List(items), Value::Array(values)) = (&expected, &value) {
+        let values = values.iter().enumerate();
+        let read = values.map(|(at, value)| item(&format!("{name}[{at}]"), items, value.clone()));
+        return read.collect::<Result<_, _>>().map(Value::Array);
+    }
     expected.read(&value).ok_or_else(|| ArgumentError::Unfit {
         name: name.to_owned(),
         expected: expected.to_string(),
         came: shown(&value),
     })
+}
+
+/// One of a list, as the tool's own type reads it.
+fn item(name: &str, schema: &Value, value: Value) -> Result<Value, ArgumentError> {
+    let fields = schema.as_object().filter(|schema| is_of_fields(schema));
+    match (fields, value) {
+        (Some(schema), Value::Object(fields)) => {
+            let read = read(schema, fields).map(Value::Object);
+            read.map_err(|error| error.within(name))
+        }
+        (Some(_), other) => Err(ArgumentError::Unfit {
+            name: name.to_owned(),
+            expected: Expected::Object.to_string(),
+            came: shown(&other),
+        }),
+        // Anything.
+        (None, value) if schema.get("type").is_none() => Ok(value),
+        (None, value) => fitting(name, schema, value),
+    }
+}
+
+/// Whether a schema says what an object has.
+fn is_of_fields(schema: &JsonObject) -> bool {
+    schema.contains_key("properties")
+}
+
+impl ArgumentError {
+    /// The same of something inside an argument.
+    fn within(self, path: &str) -> Self {
+        let inside = |name: String| format!("{path}.{name}");
+        match self {
+            Self::Missing { name, expected } => Self::Missing {
+                name: inside(name),
+                expected,
+            },
+            Self::Unfit {
+                name,
+                expected,
+                came,
+            } => Self::Unfit {
+                name: inside(name),
+                expected,
+                came,
+            },
+            Self::Unknown { name, known } => Self::Unknown {
+                name: inside(name),
+                known: known.into_iter().map(inside).collect(),
+            },
+        }
+    }
 }
 
 /// What a schema asks for.
@@ -124,6 +179,8 @@ enum Expected<'a> {
     },
     Flag,
     Object,
+    /// Each of what this schema says.
+    List(&'a Value),
     /// `computerId` means the same in every tool.
     Computer,
     /// The schema uses a word that is not known here; a test holds our own against that.
@@ -147,6 +204,10 @@ impl<'a> Expected<'a> {
             (Some("string"), Some(Some(words))) => Self::OneOf(words),
             (Some("boolean"), None) => Self::Flag,
             (Some("object"), None) => Self::Object,
+            (Some("array"), None) => match property.get("items") {
+                Some(items @ Value::Object(_)) => Self::List(items),
+                _ => Self::Anything,
+            },
             _ => Self::Anything,
         }
     }
@@ -158,6 +219,7 @@ impl<'a> Expected<'a> {
             Self::OneOf(words) => words.contains(value),
             Self::Flag => value.is_boolean(),
             Self::Object => value.is_object(),
+            Self::List(_) => value.is_array(),
             Self::Anything => true,
             Self::WholeNumber { least, most } => {
                 return whole(value)
@@ -181,6 +243,7 @@ impl fmt::Display for Expected<'_> {
             Self::WholeNumber { least, most } => write!(f, "a whole number from {least} to {most}"),
             Self::Flag => f.write_str("true or false"),
             Self::Object => f.write_str("an object"),
+            Self::List(_) => f.write_str("a list"),
             Self::Computer => f.write_str("a computer's number, such as 12, or its label"),
             Self::Anything => f.write_str("what the schema says"),
         }
@@ -207,13 +270,14 @@ pub fn shown(value: &Value) -> String {
 #[cfg(test)]
 pub fn unchecked(schema: &JsonObject) -> Vec<String> {
     const ROOT: [&str; 4] = ["type", "properties", "required", "additionalProperties"];
-    const PROPERTY: [&str; 6] = [
+    const PROPERTY: [&str; 7] = [
         "type",
         "description",
         "enum",
         "minimum",
         "maximum",
         "default",
+        "items",
     ];
     let mut unchecked: Vec<_> = schema
         .keys()
@@ -231,6 +295,12 @@ pub fn unchecked(schema: &JsonObject) -> Vec<String> {
         let expected = Expected::of(name, property);
         if expected == Expected::Anything {
             unchecked.push(name.clone());
+        }
+        if let Expected::List(Value::Object(items)) = expected
+            && is_of_fields(items)
+        {
+            let inside = self::unchecked(items).into_iter();
+            unchecked.extend(inside.map(|word| format!("{name}[].{word}")));
         }
         let default = property.get("default");
         if default.is_some_and(|default| expected.read(default).as_ref() != Some(default)) {
@@ -262,6 +332,16 @@ mod tests {
                 "onTimeout": {"type": "string", "enum": ["detach", "cancel"], "default": "detach"},
                 "exclusive": {"type": "boolean"},
                 "arguments": {"type": "object"},
+                "steps": {"type": "array", "items": {
+                    "type": "object",
+                    "properties": {
+                        "do": {"type": "string", "enum": ["type", "click"]},
+                        "x": {"type": "integer", "minimum": 1},
+                        "args": {"type": "array", "items": {}},
+                    },
+                    "required": ["do"],
+                    "additionalProperties": false,
+                }},
             },
             "required": ["code"],
             "additionalProperties": false,
@@ -309,12 +389,33 @@ mod tests {
             (
                 json!({"code": "", "compterId\n": 1}),
                 "There is no argument `compterId\\n`; did you mean `computerId`? There are: computerId, code, timeoutMs, \
-                 cursor, onTimeout, exclusive, arguments.",
+                 cursor, onTimeout, exclusive, arguments, steps.",
+            ),
+            (
+                json!({"code": "", "steps": {}}),
+                "`steps` must be a list, not {}.",
+            ),
+            (
+                json!({"code": "", "steps": [{"do": "type"}, 7]}),
+                "`steps[1]` must be an object, not 7.",
+            ),
+            (
+                json!({"code": "", "steps": [{"x": 1}]}),
+                "`steps[0].do` is missing; it must be \"type\" or \"click\".",
+            ),
+            (
+                json!({"code": "", "steps": [{"do": "click", "x": 0}]}),
+                "`steps[0].x` must be a whole number from 1 to 18446744073709551615, not 0.",
+            ),
+            (
+                json!({"code": "", "steps": [{"do": "click", "z": 0}]}),
+                "There is no argument `steps[0].z`; did you mean `steps[0].x`? There are: steps[0].do, steps[0].x, \
+                 steps[0].args.",
             ),
             (
                 json!({"script": "x"}),
                 "There is no argument `script`. There are: computerId, code, timeoutMs, cursor, onTimeout, exclusive, \
-                 arguments.",
+                 arguments, steps.",
             ),
         ] {
             assert_eq!(read_all(given).unwrap_err(), said);
@@ -337,7 +438,7 @@ mod tests {
     fn what_is_given_stands_before_the_default() {
         let given = json!({
             "computerId": 12, "code": "x", "timeoutMs": 1, "onTimeout": "cancel", "exclusive": true,
-            "arguments": {"a": null},
+            "arguments": {"a": null}, "steps": [{"do": "click", "x": 2, "args": [null, {"a": 1}]}],
         });
         assert_eq!(read_all(given.clone()), Ok(given));
     }
@@ -349,13 +450,14 @@ mod tests {
             "properties": {
                 "a": {"type": "string", "pattern": "x"},
                 "b": {"type": "array"},
+                "e": {"type": "array", "items": {"properties": {"f": {"type": "string", "format": "x"}}}},
                 "c": {"type": "integer", "minimum": -1},
                 "d": {"type": "integer", "minimum": 1, "default": 0},
             },
         }));
         assert_eq!(
             unchecked(&schema),
-            ["oneOf", "a.pattern", "b", "c", "d.default"]
+            ["oneOf", "a.pattern", "b", "e[].f.format", "c", "d.default"]
         );
     }
 }

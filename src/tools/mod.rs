@@ -47,6 +47,7 @@ pub mod prompt;
 mod refusal;
 pub mod resource;
 mod result;
+mod screen;
 pub mod search;
 pub mod snapshot;
 pub mod source;

@@ -192,14 +192,18 @@ pub enum Method {
     RunProgram,
     /// What the player's programs died of (capability `recentErrors`).
     RecentErrors,
+    /// To tell what a screen shows (capability `screens`).
+    ReadScreen,
+    /// To give input to the program behind a screen (capability `screens`).
+    SendInput,
 }
 
 impl Method {
     /// Whether an agent does it whatever its policy is.
     pub fn changes_nothing(self) -> bool {
         match self {
-            Self::Ping | Self::RecentErrors => true,
-            Self::ExecLua | Self::RunHandler | Self::RunProgram => false,
+            Self::Ping | Self::RecentErrors | Self::ReadScreen => true,
+            Self::ExecLua | Self::RunHandler | Self::RunProgram | Self::SendInput => false,
         }
     }
 
@@ -211,6 +215,8 @@ impl Method {
             Self::RunHandler => "run-handler",
             Self::RunProgram => "run-program",
             Self::RecentErrors => "recent-errors",
+            Self::ReadScreen => "read-screen",
+            Self::SendInput => "send-input",
         }
     }
 }

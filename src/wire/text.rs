@@ -187,12 +187,32 @@ pub fn from_game(bytes: &[u8]) -> String {
     bytes.iter().map(|&byte| game_character(byte)).collect()
 }
 
+/// The pictures of 1 to 31.
+const LOW: [char; 31] = [
+    '☺', '☻', '♥', '♦', '♣', '♠', '•', '◘', '○', '◙', '♂', '♀', '♪', '♬', '☼', '►', '◄', '↕', '‼',
+    '¶', '§', '▬', '↨', '↑', '↓', '→', '←', '∟', '↔', '▲', '▼',
+];
+
+/// What a cell of a screen shows that holds this byte: always one character that is seen as one.
+pub fn picture_of(byte: u8) -> char {
+    match byte {
+        0 | 160 => ' ',
+        // A hyphen that others show at the ends of lines only.
+        173 => '-',
+        1..=31 => LOW[usize::from(byte) - 1],
+        other => game_character(other),
+    }
+}
+
+/// The byte whose picture this character is, or that stands for it in the game; none if the game can't show it.
+pub fn byte_for(character: char) -> Option<u8> {
+    match u8::try_from(u32::from(character)) {
+        Ok(byte @ (32..=126 | 160..=255)) => Some(byte),
+        _ => (1..=255).find(|byte| picture_of(*byte) == character),
+    }
+}
+
 fn game_character(byte: u8) -> char {
-    /// The pictures of 1 to 31.
-    const LOW: [char; 31] = [
-        '☺', '☻', '♥', '♦', '♣', '♠', '•', '◘', '○', '◙', '♂', '♀', '♪', '♬', '☼', '►', '◄', '↕',
-        '‼', '¶', '§', '▬', '↨', '↑', '↓', '→', '←', '∟', '↔', '▲', '▼',
-    ];
     match byte {
         b'\t' | b'\n' | b'\r' => char::from(byte),
         1..=31 => LOW[usize::from(byte) - 1],
@@ -213,6 +233,23 @@ fn game_character(byte: u8) -> char {
 mod tests {
     use super::*;
     use serde_json::json;
+
+    #[test]
+    fn a_cell_is_one_character_and_most_lead_back_to_their_byte() {
+        for byte in 0..=255 {
+            let character = picture_of(byte);
+            assert!(!character.is_control(), "{byte}");
+            if ![0, 128, 160, 173].contains(&byte) {
+                // Two paragraph signs are one character.
+                let same = picture_of(byte_for(character).unwrap());
+                assert_eq!(same, character, "{byte}");
+            }
+        }
+        assert_eq!(byte_for('é'), Some(233));
+        assert_eq!(byte_for('♥'), Some(3));
+        assert_eq!(byte_for('\n'), None);
+        assert_eq!(byte_for('€'), None);
+    }
 
     #[test]
     fn frames_are_ascii_in_both_modes() {

@@ -12,14 +12,21 @@ use crate::common::{
 use serde_json::json;
 
 /// The product's own tools that only read, but for the two that stay.
-const OWN_READING: [&str; 5] = [
+const OWN_READING: [&str; 6] = [
     "get-job",
     "list-computers",
     "list-jobs",
     "probe-computers",
+    "read-screen",
     "recent-errors",
 ];
-const OWN_CHANGING: [&str; 4] = ["cancel-job", "exec-lua", "run-program", "run-script"];
+const OWN_CHANGING: [&str; 5] = [
+    "cancel-job",
+    "exec-lua",
+    "run-program",
+    "run-script",
+    "send-input",
+];
 /// A user's: two on the host, and two on a computer.
 const USERS: [&str; 4] = ["dig", "fuel", "greet", "looks"];
 /// Those of a server called `files`, which promise nothing, and of one called `core`, as ours is.

@@ -65,6 +65,7 @@ mod programs;
 mod properties;
 mod readme;
 mod sandbox;
+mod screens;
 mod scripts;
 mod setup_client;
 mod setup_game;

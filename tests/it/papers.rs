@@ -156,6 +156,7 @@ fn the_commands_for_contributors_are_there() {
                 let used = [
                     "src/commands/mod.rs",
                     "tests/it/picture/mod.rs",
+                    "tests/it/screens/mod.rs",
                     "tests/it/tool_list.rs",
                 ];
                 assert!(

@@ -95,9 +95,11 @@ async fn tools_are_listed_on_one_page_with_all_that_clients_ask_for() {
         "list-computers",
         "list-jobs",
         "probe-computers",
+        "read-screen",
         "recent-errors",
         "run-program",
         "run-script",
+        "send-input",
     ] {
         assert!(names.contains(&name), "no {name}: {names:?}");
     }

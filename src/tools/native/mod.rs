@@ -11,10 +11,12 @@ mod kept;
 mod list_computers;
 mod list_jobs;
 mod probe_computers;
+mod read_screen;
 mod recent_errors;
 mod run_program;
 mod run_script;
 mod running;
+mod send_input;
 mod typed;
 mod update_agent;
 
@@ -36,9 +38,11 @@ pub fn all(host: &Arc<HostHandler>, probe_time: Duration) -> Natives {
         named(list_computers::ListComputers, kept),
         named(list_jobs::ListJobs, kept),
         named(probe_computers::ProbeComputers { time: probe_time }, kept),
+        named(read_screen::ReadScreen, kept),
         named(recent_errors::RecentErrors, kept),
         named(run_program::RunProgram, kept),
         named(run_script::RunScript { host: host.clone() }, kept),
+        named(send_input::SendInput, kept),
         named(update_agent::UpdateAgent, kept),
     ])
 }
