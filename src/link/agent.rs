@@ -105,7 +105,8 @@ pub fn program() -> String {
 pub fn program_for(host: Option<&str>) -> String {
     static ALL: LazyLock<String> = LazyLock::new(|| bundled(MODULES.iter()));
     let program = with_address(PROGRAM, host);
-    format!("{OPENING}{}{}{END}", short(&program), *ALL)
+    let program = by_short_names(&short(&program));
+    format!("{OPENING}{program}{}{END}", *ALL)
 }
 
 /// The installer that fetches the agent from the bridge at `host`.
@@ -118,7 +119,8 @@ pub fn installer_for(host: Option<&str>) -> String {
         )
     });
     let program = with_address(INSTALLER, host);
-    format!("{INSTALLER_OPENING}{}{}", short(&program), *NEEDED)
+    let program = by_short_names(&short(&program));
+    format!("{INSTALLER_OPENING}{program}{}", *NEEDED)
 }
 
 /// The modules that the installer shares with the agent.
@@ -148,15 +150,16 @@ fn bundled<'a>(modules: impl Iterator<Item = &'a (&'static str, &'static str)>) 
     let mut bundle = String::from("\nend\nlocal sources={}\n");
     for (name, source) in modules {
         let source = with_hashes(source);
-        let source = short(&source);
+        let source = by_short_names(&short(&source));
         let mut level = String::new();
         while source.contains(&format!("]{level}]")) {
             level.push('=');
         }
-        // Writing to a String can't fail.
+        // Writing to a String can't fail. Lua passes over a line break right after the bracket.
         let _ = writeln!(
             bundle,
-            "sources[\"{name}\"]=[{level}[local require=... {source}]{level}]"
+            "sources.{}=[{level}[\n{source}]{level}]",
+            name.trim_start_matches("mcp-computer.")
         );
     }
     bundle.push_str(BUNDLE_REQUIRE);
@@ -170,7 +173,7 @@ local function require(name)
   local source = sources[name]
   if not source then return outer_require(name) end
   if loaded[name] == nil then
-    loaded[name] = assert(load(source, \"@\" .. string.gsub(name, \"%.\", \"/\") .. \".lua\"))(require)
+    loaded[name] = assert(load(\"local require=... \" .. source, \"@mcp-computer/\" .. name .. \".lua\"))(require)
   end
   return loaded[name]
 end
@@ -180,6 +183,11 @@ return main(require, ...)
 /// Our own Lua as short as it goes. All of it can be read, which a test sees to; were it not so, it would be served as it is.
 fn short(source: &str) -> Cow<'_, str> {
     compact(source).map_or(Cow::Borrowed(source), Cow::Owned)
+}
+
+/// Within the file, modules need not say whose they are: that would be said hundreds of times.
+fn by_short_names(source: &str) -> String {
+    source.replace("require(\"mcp-computer.", "require(\"")
 }
 
 fn with_hashes(source: &str) -> Cow<'_, str> {
@@ -355,7 +363,7 @@ mod tests {
             .load(program().replace("return main(require, ...)", "return require"))
             .eval::<mlua::Function>()
             .unwrap()
-            .call::<mlua::Table>("mcp-computer.link")
+            .call::<mlua::Table>("link")
             .unwrap()
             .get::<mlua::Function>("new")
             .unwrap()

@@ -174,7 +174,7 @@ fn add_computer(schema: &mut JsonObject, line: usize) -> Result<(), Wrong> {
         json!({
             "type": "integer",
             "minimum": 0,
-            "description": "The computer's number. May be left out when exactly one is linked.",
+            "description": "Not needed if only one is linked.",
         }),
     );
     Ok(())

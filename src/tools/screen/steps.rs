@@ -45,8 +45,6 @@ pub struct Step {
     text: Option<String>,
     x: Option<u64>,
     y: Option<u64>,
-    to_x: Option<u64>,
-    to_y: Option<u64>,
     n: Option<u64>,
     ms: Option<u64>,
     args: Option<Vec<Value>>,
@@ -307,8 +305,8 @@ impl Step {
     /// The mouse is pressed in one place, drawn in a line to another, and let go.
     fn dragged(&self) -> Result<Vec<Value>, String> {
         let ((x, y), button) = (self.place()?, self.button()?);
-        let (Some(to_x), Some(to_y)) = (self.to_x, self.to_y) else {
-            return Err("its `toX` and `toY` are missing".to_owned());
+        let Some([to_x, to_y]) = self.args.as_deref().and_then(place) else {
+            return Err("its `args` must be [x, y], where it ends".to_owned());
         };
         let length = x.abs_diff(to_x).max(y.abs_diff(to_y));
         if length > 1_000 {
@@ -331,6 +329,17 @@ impl Step {
         acts.push(at("mouse_up", to_x, to_y));
         Ok(acts)
     }
+}
+
+/// A column and a row.
+fn place(numbers: &[Value]) -> Option<[u64; 2]> {
+    let [x, y] = numbers else { return None };
+    let whole = |number: &Value| {
+        let number = number.as_f64()?;
+        // In range and whole, so the conversion is exact.
+        (number.fract() == 0.0 && (0.0..=1e6).contains(&number)).then_some(number as u64)
+    };
+    Some([whole(x)?, whole(y)?])
 }
 
 fn event(name: &str, arguments: &[Value]) -> Value {
@@ -415,7 +424,7 @@ mod tests {
                 ]),
             ),
             (
-                json!({"do": "drag", "x": 5, "y": 1, "toX": 3, "toY": 2}),
+                json!({"do": "drag", "x": 5, "y": 1, "args": [3, 2]}),
                 json!([
                     ["event", "mouse_click", [1, 5, 1]],
                     ["event", "mouse_drag", [1, 4, 2]],
@@ -424,7 +433,7 @@ mod tests {
                 ]),
             ),
             (
-                json!({"do": "drag", "x": 5, "y": 1, "toX": 5, "toY": 1}),
+                json!({"do": "drag", "x": 5, "y": 1, "args": [5, 1.0]}),
                 json!([
                     ["event", "mouse_click", [1, 5, 1]],
                     ["event", "mouse_up", [1, 5, 1]]
@@ -470,7 +479,10 @@ mod tests {
             (json!({"do": "paste", "text": "a\nb"}), "one line"),
             (json!({"do": "click", "x": 1}), "`x` and `y`"),
             (json!({"do": "click", "x": 1, "y": 1, "n": 4}), "button"),
-            (json!({"do": "drag", "x": 1, "y": 1}), "`toX`"),
+            (
+                json!({"do": "drag", "x": 1, "y": 1}),
+                "`args` must be [x, y]",
+            ),
             (
                 json!({"do": "scroll", "x": 1, "y": 1, "text": "left"}),
                 "up or down",

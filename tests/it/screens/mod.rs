@@ -296,7 +296,7 @@ async fn a_program_gets_what_a_keyboard_and_a_mouse_give() {
             {"do": "paste", "text": "pasted"},
             {"do": "key", "text": "ctrl+a"},
             {"do": "key", "text": "a", "ms": 250},
-            {"do": "drag", "x": 2, "y": 3, "toX": 3, "toY": 3, "n": 2},
+            {"do": "drag", "x": 2, "y": 3, "args": [3, 3], "n": 2},
             {"do": "scroll", "x": 4, "y": 5, "text": "up"},
             {"do": "event", "text": "own", "args": [1, null, "é"]},
             {"do": "down", "text": "shift"},
