@@ -259,16 +259,19 @@ async fn the_inspector_lists_and_calls_every_tool_without_a_handshake() {
     inspect("modern").await;
 }
 
-/// The other tools that are listed and written in Lua.
-const IN_LUA: [&str; 12] = [
+/// The other tools that are listed: they go the way of one that is called.
+const OTHERS: [&str; 15] = [
     "call-peripheral",
     "edit-file",
     "list-items",
     "list-peripherals",
     "move-items",
     "read-file",
+    "read-screen",
+    "recent-errors",
     "redstone",
     "search-files",
+    "send-input",
     "turtle",
     "turtle-status",
     "wait-event",
@@ -319,6 +322,7 @@ async fn inspect(era: &'static str) {
         ),
         ("list-jobs", json!({}), 0, "No jobs."),
         ("list-files", json!({}), 0, " in /; "),
+        ("run-program", json!({"command": "id"}), 0, "12"),
         (
             "get-job",
             no_job.clone(),
@@ -354,8 +358,7 @@ async fn inspect(era: &'static str) {
         assert!(called.text().contains(text), "{called:?}");
         names.retain(|name| name != tool);
     }
-    // Tools in Lua all go the way of the one that was called.
-    names.retain(|name| name.as_str().is_none_or(|name| !IN_LUA.contains(&name)));
+    names.retain(|name| name.as_str().is_none_or(|name| !OTHERS.contains(&name)));
     assert!(names.is_empty(), "never called: {names:?}");
     let failed = inspector
         .call("linked", "exec-lua", json!({"code": "error('boom')"}))
