@@ -530,7 +530,7 @@ impl Inspector {
             .collect();
         assert!(requests().any(|request| request["method"] == "tools/call"));
         if self.era == "legacy" {
-            assert_eq!(handshakes.len(), 10, "{heard}");
+            assert_eq!(handshakes.len(), 12, "{heard}");
             for handshake in handshakes {
                 assert_eq!(handshake["params"]["protocolVersion"], "2025-11-25");
             }

@@ -586,7 +586,7 @@ async fn a_client_that_stops_reading_stops_being_read_and_loses_nothing() {
     let folder = tempfile::tempdir().unwrap();
     let mut child = tokio::process::Command::new(env!("CARGO_BIN_EXE_mcp-bridge"))
         // What is still unread when it leaves is to be little.
-        .args(["--toolsets", "core"])
+        .args(["--tools", "exec-lua,get-job,list-computers"])
         .env("MCP_BRIDGE_CONFIG_DIR", folder.path())
         .env("MCP_BRIDGE_STATE_DIR", folder.path())
         .env("CC_LINK_HOST", "127.0.0.1")

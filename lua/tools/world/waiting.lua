@@ -67,10 +67,10 @@ local function plain(value, state, depth)
   return result
 end
 
--- Whether an event has these values, in order; one that isn't said may be any.
+-- Whether an event has these values, as text, in order; an empty one may be any.
 local function has(event, values)
-  for place, value in pairs(values) do
-    if type(place) == "number" and event[place + 1] ~= value then return false end
+  for place, value in ipairs(values) do
+    if value ~= "" and tostring(event[place + 1]) ~= value then return false end
   end
   return true
 end
