@@ -105,10 +105,8 @@ function peripheral.wrap(name)
   if not types then return nil end
   local wrapped = {}
   for _, method in ipairs(methods) do
-    wrapped[method] = function(...)
-      local results = table.pack(call(2, name, method, ...))
-      return table.unpack(results, 1, results.n)
-    end
+    -- By whatever stands there when it is called, as in the game: programs put functions of their own in its place.
+    wrapped[method] = function(...) return peripheral.call(name, method, ...) end
   end
   wrapped_names[wrapped], wrapped_types[wrapped] = name, types
   return wrapped
