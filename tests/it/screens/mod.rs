@@ -8,7 +8,7 @@ use std::{env, fs, path::Path};
 use crate::common::{bridge::Bridge, computer::Computer as RawComputer, soon, until};
 use mcp_bridge::{
     link::agent,
-    simulator::{Computer, ComputerOptions, DEFAULT_PALETTE},
+    simulator::{Computer, ComputerOptions, DEFAULT_PALETTE, Land},
 };
 use picture::{Picture, Seen};
 use serde_json::{Value, json};
@@ -583,5 +583,129 @@ async fn an_agent_that_has_no_screens_is_told_apart_and_odd_answers_are_no_scree
         "{}",
         answer.text
     );
+    bridge.leave().await;
+}
+
+/// The player's own screen, where the agent hosts the shell: what the model types is as if the player had.
+#[tokio::test]
+async fn the_players_shell_is_seen_and_used_where_the_agent_hosts_it() {
+    for advanced in [true, false] {
+        let mut bridge = Bridge::initialized().await;
+        let program = format!("mcp-computer --shell ws://{}", bridge.link_port().await);
+        let mut options = ComputerOptions::new(1)
+            .with_file("mcp-computer.lua", agent::program())
+            .with_file("ask.lua", "write('Name? ') print('Hello ' .. read())");
+        options.advanced = advanced;
+        let computer = Computer::start(options, &program, &Handle::current()).unwrap();
+        bridge.linked(1).await;
+        seen(&mut bridge, "terminal", "|>").await;
+        let steps = json!([
+            {"do": "type", "text": "ask\n"},
+            {"do": "wait", "text": "Name? "},
+            {"do": "type", "text": "Alex\n"},
+            {"do": "wait", "text": "Hello Alex"},
+        ]);
+        let shown = input(&mut bridge, "terminal", steps).await;
+        assert!(shown.contains("|Hello Alex\n"), "{shown}");
+        // The player sees the same, cell by cell.
+        let arguments = json!({"as": "image"});
+        let reply = bridge
+            .request(
+                "tools/call",
+                json!({"name": "read-screen", "arguments": arguments}),
+            )
+            .await;
+        let (picture, _) = Picture::in_answer(&reply);
+        let picture = picture.of_cells(51, 19);
+        let terminal = computer.terminal();
+        let (cursor_x, cursor_y, _) = terminal.cursor();
+        let shown = |colour: u8| {
+            let [_, red, green, blue] = terminal.palette()[usize::from(colour)].to_be_bytes();
+            let grey = (u32::from(red) + u32::from(green) + u32::from(blue)) / 3;
+            if advanced {
+                terminal.palette()[usize::from(colour)]
+            } else {
+                grey << 16 | grey << 8 | grey
+            }
+        };
+        for y in 0..19_usize {
+            for (x, cell) in terminal.row(y).iter().enumerate() {
+                // The cursor blinks there.
+                if (x as i64 + 1, y as i64 + 1) == (cursor_x, cursor_y) {
+                    continue;
+                }
+                let is_blank = [0, 32, 128, 160].contains(&cell.character);
+                let expected = Seen {
+                    character: if is_blank { b' ' } else { cell.character },
+                    colour: (!is_blank).then(|| shown(cell.foreground)),
+                    background: shown(cell.background),
+                };
+                assert_eq!(picture.cell(x, y), expected, "column {x}, row {y}");
+            }
+        }
+        // Ctrl+T ends what runs, not the agent.
+        let steps = json!([
+            {"do": "type", "text": "ask\n"},
+            {"do": "wait", "text": "Name? "},
+            {"do": "terminate"},
+            {"do": "wait", "text": "Terminated"},
+        ]);
+        input(&mut bridge, "terminal", steps).await;
+        bridge.leave().await;
+    }
+}
+
+/// A computer with a monitor on it.
+const WITH_MONITOR: &str = r#"
+[[block]]
+block = "computercraft:monitor_advanced"
+at = [0, 65, 0]
+size = [2, 1]
+[[computer]]
+id = 1
+at = [0, 64, 0]
+"#;
+
+/// Draws on the monitor, and again where it is touched.
+const TOUCHED: &str = "
+    local m = peripheral.wrap('top')
+    m.setTextScale(0.5) m.setBackgroundColour(colours.green) m.setTextColour(colours.yellow) m.clear()
+    m.setCursorPos(3, 2) m.write('Touch me')
+    local _, side, x, y = os.pullEvent('monitor_touch')
+    m.setCursorPos(1, 4) m.write(side .. ' ' .. x .. ' ' .. y)
+    os.pullEvent('never')";
+
+#[tokio::test]
+async fn a_monitor_is_seen_and_touched_where_the_agent_hosts_the_shell() {
+    let mut bridge = Bridge::initialized().await;
+    let program = format!("mcp-computer --shell ws://{}", bridge.link_port().await);
+    let (land, residents) = Land::read(WITH_MONITOR).unwrap();
+    let resident = residents.into_iter().next().unwrap();
+    let options = resident
+        .options
+        .with_file("mcp-computer.lua", agent::program())
+        .with_file("touched.lua", TOUCHED);
+    let _computer = Computer::start_in(&land, options, &program, &Handle::current()).unwrap();
+    bridge.linked(1).await;
+    let unseen = bridge.call("read-screen", json!({"target": "top"})).await;
+    assert!(
+        unseen.is_error && unseen.text.contains("draw anew"),
+        "{}",
+        unseen.text
+    );
+    input(
+        &mut bridge,
+        "terminal",
+        json!([{"do": "type", "text": "touched\n"}]),
+    )
+    .await;
+    seen(&mut bridge, "top", "|  Touch me").await;
+    let styled = bridge
+        .call("read-screen", json!({"target": "top", "as": "styled"}))
+        .await;
+    assert!(styled.text.contains("yellow on green"), "{}", styled.text);
+    let steps = json!([{"do": "click", "x": 5, "y": 2}, {"do": "wait", "text": "top 5 2"}]);
+    let touched = input(&mut bridge, "top", steps).await;
+    assert!(touched.contains("4|top 5 2"), "{touched}");
     bridge.leave().await;
 }
