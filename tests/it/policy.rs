@@ -94,8 +94,12 @@ async fn what_a_player_says_yes_to_runs_and_what_they_say_no_to_does_not() {
         screen::shows(&computer, "A bridge wants to run here, by exec-lua:").await;
         screen::shows(&computer, "fs.open('/ran', 'w').close()").await;
         assert!(computer.read_file("ran").is_none());
-        let jobs = bridge.call("list-jobs", json!({})).await.text;
-        assert!(jobs.contains("waiting for the player's yes"), "{jobs}");
+        // The bridge is told so while the question is being shown.
+        until("the job waits for its player", async || {
+            let jobs = bridge.call("list-jobs", json!({})).await.text;
+            is(jobs.contains("waiting for the player's yes"), jobs)
+        })
+        .await;
         computer.type_line("yes");
         let answer = bridge.answer(call).await;
         assert_eq!(answer.text, "=> 2");
