@@ -8,7 +8,7 @@ use std::{
     collections::BTreeMap,
     fs,
     path::{Path, PathBuf},
-    process::Stdio,
+    process::{ExitStatus, Stdio},
     time::Duration,
 };
 
@@ -69,7 +69,9 @@ async fn conforms(revision: &str, passing: usize, fixtures: &[&str]) {
         .args(["server", "--url", &format!("http://{}/mcp", bridge.address)])
         .args(["--requirements", revision, "--expected-failures"])
         .arg(file("expected-failures.yml"));
-    passes(command, results.path(), passing).await;
+    run(command, results.path())
+        .await
+        .passes(results.path(), passing);
     changes.abort();
     for fixture in fixtures {
         let seen: Vec<_> = checks(results.path())
@@ -85,27 +87,41 @@ async fn conforms(revision: &str, passing: usize, fixtures: &[&str]) {
 #[tokio::test]
 async fn the_bridge_conforms_as_a_client_to_2025_11_25() {
     let clients = node_clients().await;
-    let results = tempfile::tempdir().unwrap();
     // The suite runs it in a shell.
     let client = format!(
         "\"{}\" \"{}\"",
         clients.node.display(),
         file("client.mjs").display()
     );
-    let mut command = clients.node();
-    command
-        .arg(clients.conformance())
-        .args(["client", "--command", &client])
-        // All at once, each with a bridge of its own.
-        .args(["--timeout", "120000"])
-        .args(["--requirements", "2025-11-25", "--expected-failures"])
-        .arg(file("expected-client-failures.yml"))
-        .env("MCP_BRIDGE", env!("CARGO_BIN_EXE_mcp-bridge"));
-    passes(command, results.path(), 6).await;
+    for attempt in 1.. {
+        let results = tempfile::tempdir().unwrap();
+        let mut command = clients.node();
+        command
+            .arg(clients.conformance())
+            .args(["client", "--command", &client])
+            // All at once, each with a bridge of its own.
+            .args(["--timeout", "120000"])
+            .args(["--requirements", "2025-11-25", "--expected-failures"])
+            .arg(file("expected-client-failures.yml"))
+            .env("MCP_BRIDGE", env!("CARGO_BIN_EXE_mcp-bridge"));
+        let run = run(command, results.path()).await;
+        // It takes the stream by which the bridge listens, if a busy machine brings that late, for one that came back.
+        if attempt < 3 && run.unexpected() == ["sse-retry"] {
+            continue;
+        }
+        return run.passes(results.path(), 6);
+    }
+}
+
+/// What the suite said.
+struct Run {
+    status: ExitStatus,
+    said: String,
+    problem: String,
 }
 
 /// Runs the suite, which writes down what it finds in `results`.
-async fn passes(mut command: Command, results: &Path, passing: usize) {
+async fn run(mut command: Command, results: &Path) -> Run {
     command
         .arg("-o")
         .arg(results)
@@ -116,17 +132,37 @@ async fn passes(mut command: Command, results: &Path, passing: usize) {
         Ok(output) => output.unwrap(),
         Err(_) => panic!("no end after {SUITE_TIME:?}: {command:?}"),
     };
-    let said = String::from_utf8_lossy(&output.stdout);
-    let summary = said.split("=== SUMMARY ===").nth(1).unwrap_or(&said);
-    let problem = String::from_utf8_lossy(&output.stderr);
-    assert!(
-        output.status.success(),
-        "{}\n{summary}\n{problem}\n{}",
-        output.status,
-        failures(results)
-    );
-    let passed = count(results, "SUCCESS");
-    assert!(passed >= passing, "only {passed} checks passed:\n{summary}");
+    Run {
+        status: output.status,
+        said: String::from_utf8_lossy(&output.stdout).into_owned(),
+        problem: String::from_utf8_lossy(&output.stderr).into_owned(),
+    }
+}
+
+impl Run {
+    /// Fails the test unless all went well that is not expected to fail, and so many checks passed.
+    fn passes(&self, results: &Path, passing: usize) {
+        let summary = self.said.split("=== SUMMARY ===").nth(1);
+        let summary = summary.unwrap_or(&self.said);
+        assert!(
+            self.status.success(),
+            "{}\n{summary}\n{}\n{}",
+            self.status,
+            self.problem,
+            failures(results)
+        );
+        let passed = count(results, "SUCCESS");
+        assert!(passed >= passing, "only {passed} checks passed:\n{summary}");
+    }
+
+    /// The scenarios that failed and were not expected to.
+    fn unexpected(&self) -> Vec<&str> {
+        let after = self.said.split("(not in baseline):").nth(1);
+        let lines = after.unwrap_or_default().lines().skip(1);
+        lines
+            .map_while(|line| line.trim().strip_prefix("✗ "))
+            .collect()
+    }
 }
 
 /// Adds a tool or a prompt whenever a tool of the suite asks for it in the log of the bridge; and lets the tool end that waits

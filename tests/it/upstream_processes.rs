@@ -138,8 +138,12 @@ async fn nothing_is_left_of_a_server_that_was_starting_when_the_bridge_was_kille
         &json!({"mcpServers": {"mute": place.server("mute", &["STARTS"])}}),
     );
     let bridge = place.session().await;
-    file(&place.path("starts")).await;
-    let pid: u32 = place.lines("starts")[0].parse().unwrap();
+    let pid: u32 = until("the server tells its process id", async || {
+        let lines = place.lines("starts");
+        let first = lines.first().and_then(|line| line.parse().ok());
+        first.ok_or(format!("{lines:?}"))
+    })
+    .await;
     let group = processes()
         .into_iter()
         .find(|&(one, _)| one == pid)
