@@ -178,6 +178,11 @@ impl Fleet {
         Ok(self.registry.all())
     }
 
+    /// The same whether or not any can be reached, as far as they are known by now.
+    pub fn known(&self) -> Vec<Arc<Computer>> {
+        self.registry.all()
+    }
+
     /// One computer, if it was ever linked.
     ///
     /// # Errors

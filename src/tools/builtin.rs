@@ -7,7 +7,7 @@ use std::{
     time::Duration,
 };
 
-use include_dir::{Dir, include_dir};
+use include_dir::Dir;
 use thiserror::Error;
 
 use super::{
@@ -18,14 +18,12 @@ use super::{
     manifest::{self, Entry, Problem},
     native,
     policy::Policy,
+    sets::SETS,
     source::fixed,
 };
 
 /// What they are part of, in messages.
 pub const ITSELF: &str = "mcp-bridge itself";
-
-/// All sets. The folder is embedded whole, so that a set, or a handler in Lua, is added by its files alone.
-static SETS: Dir<'static> = include_dir!("$CARGO_MANIFEST_DIR/lua/tools");
 
 /// A catalogue of them alone, where no handler runs that needs a process of its own: for tests of what stands before
 /// the tools.
@@ -243,7 +241,7 @@ mod tests {
         // The compiler is not told of a new folder beside the ones it knows.
         assert_eq!(
             embedded, there,
-            "a set was added or removed: touch src/tools/builtin.rs"
+            "a set was added or removed: touch src/tools/sets.rs"
         );
     }
 

@@ -38,6 +38,7 @@ pub mod namespace;
 mod native;
 mod notes;
 mod outcome;
+pub mod own_resources;
 pub mod pause;
 mod placeholders;
 mod plain_chunk;
@@ -49,6 +50,7 @@ pub mod resource;
 mod result;
 mod screen;
 pub mod search;
+mod sets;
 pub mod snapshot;
 pub mod source;
 mod teller;
@@ -85,12 +87,12 @@ pub use snapshot::{Snapshot, View};
 pub use source::{Offer, Source};
 pub use tool::{Context, Found, Others, TooDeep, Tool};
 
-/// All tools of this bridge: its own; those of the user's own folder and of the folders that `config` names, which it
-/// follows; and those of `others`. A person pauses it in the folder that all bridges share. To be called in the runtime.
+/// All tools, prompts and resources of this bridge: its own; those of the user's own folder and of the folders that
+/// `config` names, which it follows; and those of `others`. A person pauses it in the folder that all bridges share. To be called in the runtime.
 pub fn start(
     config: &Config,
     folders: &Folders,
-    fleet: &Fleet,
+    fleet: &Arc<Fleet>,
     others: Vec<Box<dyn Source>>,
 ) -> Arc<Catalogue> {
     let roots = roots(folders.own_tools(), &config.tools.chosen.folders);
@@ -99,7 +101,8 @@ pub fn start(
         keeper(folders).following(fleet.changes()),
         config.probe_timeout,
     );
-    let sources = own.into_iter().chain(others).collect();
+    let computers = own_resources::source(fleet);
+    let sources = [computers].into_iter().chain(own).chain(others).collect();
     let catalogue = Catalogue::start(
         sources,
         Policy::of(&config.tools, Pause::of(&folders.shared)),

@@ -40,6 +40,11 @@ pub trait Resource: Send + Sync {
     /// Whether this URI is its.
     fn matches(&self, uri: &str) -> bool;
 
+    /// What the URIs begin with that are its alone: what later sources have under such a one is left out.
+    fn reserves(&self) -> Option<&str> {
+        None
+    }
+
     /// The contents of a URI that is its.
     ///
     /// # Errors

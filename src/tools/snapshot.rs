@@ -85,6 +85,8 @@ impl Snapshot {
             looked: offers.iter().map(|offer| offer.is_ready).collect(),
             ..Self::default()
         };
+        // What URIs begin with that no later source may have.
+        let mut reserved = Vec::new();
         for offer in offers {
             for tool in &offer.tools {
                 next.tools
@@ -104,8 +106,14 @@ impl Snapshot {
             }
             next.prompts
                 .add(&offer.prompts, |prompt| &prompt.definition().name);
-            next.resources
-                .add(&offer.resources, |resource| resource.uri());
+            let mut resources = offer.resources.clone();
+            resources.retain(|resource| {
+                let is_free = |prefix: &String| !resource.uri().starts_with(prefix);
+                reserved.iter().all(is_free)
+            });
+            next.resources.add(&resources, |resource| resource.uri());
+            let reserves = resources.iter().filter_map(|one| one.reserves());
+            reserved.extend(reserves.map(str::to_owned));
         }
         next.lists = next.lists_after(last);
         next

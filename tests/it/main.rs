@@ -55,6 +55,7 @@ mod one_agent;
 mod own_events;
 #[cfg(unix)]
 mod own_files;
+mod own_resources;
 mod own_tools;
 mod papers;
 #[cfg(unix)]

@@ -254,9 +254,49 @@ local function as_base64(path, text, from, room)
   return heading .. "\n" .. base64(sub(text, from, last))
 end
 
---- `read-file`.
+-- Bytes of a file that a resource shows at once.
+local AT_ONCE = 262144
+
+-- What a resource shows of a folder, from an entry on: each with its size, or true for a folder.
+local function raw_folder(path, from)
+  local names, entries = fs.list(path), {}
+  table.sort(names)
+  for i = from, math.min(#names, from + ENTRIES - 1) do
+    local entry = name_in(path, names[i])
+    entries[#entries + 1] = { names[i], fs.isDir(entry) or fs.getSize(entry) }
+    breathe()
+  end
+  local free = fs.getFreeSpace(path)
+  return { entries = entries, size = #names, free = type(free) == "number" and free or nil }
+end
+
+-- What a resource shows of a file, from a byte on: text as UTF-8, anything else as base64.
+local function raw_file(path, from)
+  local text, problem = contents_of(path)
+  if not text then return nil, problem end
+  if from > #text + 1 then
+    return nil, format("%s has %d bytes, so there is none to begin with from %d.", path, #text, from)
+  end
+  local last = math.min(#text, from - 1 + AT_ONCE)
+  if is_binary(text) then return { size = #text, last = last, base64 = base64(sub(text, from, last)) } end
+  for _ = 1, 3 do
+    if last < #text and find(text, "^[\128-\191]", last + 1) then last = last - 1 end
+  end
+  local part, is_latin = shown(sub(text, from, last))
+  return { size = #text, last = last, text = part, latin = is_latin }
+end
+
+-- The same of whatever has this path.
+local function raw(path, from)
+  if not fs.exists(path) then return { missing = true } end
+  if fs.isDir(path) then return raw_folder(path, from) end
+  return raw_file(path, from)
+end
+
+--- `read-file`; with `raw`, which no client can give, what a resource shows.
 local function read(arguments)
   local path = absolute(arguments.path)
+  if arguments.raw then return raw(path, arguments.from or 1) end
   local text, problem = contents_of(path)
   if not text then return nil, problem end
   local from, room = arguments.from or 1, (arguments.maxChars or LONGEST) - 300 - #path

@@ -12,6 +12,7 @@ use crate::{
         self, Catalogue, Context, Listener, Notes, Offer, Others, Pause, builtin,
         folder::{self, Look, Root},
         kit::Kit,
+        own_resources,
         policy::Policy,
         source::fixed,
     },
@@ -97,7 +98,12 @@ pub fn put_together(
         },
         ..Offer::default()
     };
-    let sources = vec![fixed(built_in), fixed(look.offer), fixed(servers)];
+    let sources = vec![
+        own_resources::unlisted(),
+        fixed(built_in),
+        fixed(look.offer),
+        fixed(servers),
+    ];
     let policy = Policy::of(&config.tools, Pause::of(&folders.shared));
     (Catalogue::start(sources, policy), problems)
 }

@@ -294,7 +294,7 @@ fn in_words(computer: &Computer, now: SystemTime) -> String {
 }
 
 /// The same for a program, with ages in seconds. What is not known is left out.
-fn in_fields(computer: &Computer, now: SystemTime) -> Value {
+pub fn in_fields(computer: &Computer, now: SystemTime) -> Value {
     let age = |moment: SystemTime| {
         let age = now.duration_since(moment).unwrap_or(Duration::ZERO);
         json!(age.as_secs())

@@ -22,6 +22,8 @@ mod update_agent;
 
 use std::{sync::Arc, time::Duration};
 
+pub(super) use list_computers::in_fields;
+
 use super::{entry::Natives, host::HostHandler};
 use kept::Kept;
 use typed::named;
