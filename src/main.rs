@@ -2,7 +2,6 @@
 
 use std::process::ExitCode;
 
-use clap::Parser;
 use mcp_bridge::commands::CommandLine;
 use mimalloc::MiMalloc;
 
@@ -11,5 +10,5 @@ use mimalloc::MiMalloc;
 static ALLOCATOR: MiMalloc = MiMalloc;
 
 fn main() -> ExitCode {
-    CommandLine::parse().run()
+    CommandLine::of_process().run()
 }

@@ -44,7 +44,7 @@ use crate::settings::Folders;
 ///
 /// Without a command it serves MCP on standard input and output, as MCP clients (Claude Desktop, Claude Code,
 /// opencode, MCP Inspector) start it, and opens the link port that computers in the game connect to.
-#[derive(Debug, Parser)]
+#[derive(Debug, Default, Parser)]
 #[command(name = "mcp-bridge", version, after_help = AFTER_HELP, args_conflicts_with_subcommands = true)]
 pub struct CommandLine {
     #[command(subcommand)]
@@ -67,6 +67,16 @@ Settings are read from flags, then the environment, then config.toml in the conf
 MCP_BRIDGE_LOG sets what is logged (such as debug); MCP_BRIDGE_CONFIG_DIR and MCP_BRIDGE_STATE_DIR move the folders.";
 
 impl CommandLine {
+    /// What this process was told to do. Where that makes no sense it ends, and says why.
+    pub fn of_process() -> Self {
+        // As most clients start it. To know all commands, flags and their help would be a fifth of such a start, and
+        // 3 MB for as long as it runs.
+        match std::env::args_os().len() {
+            0 | 1 => Self::default(),
+            _ => Self::parse(),
+        }
+    }
+
     /// Does what it says, and tells how the process is to end.
     pub fn run(self) -> ExitCode {
         signals::outlive_file_limit();
@@ -117,6 +127,15 @@ mod tests {
     use std::{env, fmt::Write, fs, path::Path};
 
     use super::*;
+
+    #[test]
+    fn what_is_told_nothing_is_what_the_parser_makes_of_nothing() {
+        let parsed = CommandLine::try_parse_from(["mcp-bridge"]).unwrap();
+        assert_eq!(
+            format!("{parsed:?}"),
+            format!("{:?}", CommandLine::default())
+        );
+    }
 
     /// The environment variable that makes the committed help anew.
     const UPDATE: &str = "MCP_BRIDGE_UPDATE_HELP";

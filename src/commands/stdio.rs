@@ -16,7 +16,7 @@ use crate::{
 };
 
 // A doc comment here would be taken for what the whole program's help begins with.
-#[derive(Debug, Args)]
+#[derive(Debug, Default, Args)]
 pub struct Stdio {
     #[command(flatten)]
     settings: FlagsOf<Config>,
