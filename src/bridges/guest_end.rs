@@ -11,7 +11,10 @@ use std::{
 };
 
 use futures_util::{SinkExt, StreamExt};
-use tokio::time::{Instant, timeout, timeout_at};
+use tokio::{
+    task::yield_now,
+    time::{Instant, timeout, timeout_at},
+};
 
 use super::{
     DEAD_AFTER, PROTOCOL,
@@ -182,7 +185,11 @@ async fn write(sender: &mut MessageSink, to_send: &mut ToSend, departure: &Depar
         let first = tokio::select! {
             biased;
             () = departure.begun() => return Ended::Left,
-            Some(note) = to_send.notes.recv() => note,
+            Some(note) = to_send.notes.recv() => {
+                // Most say that an answer has come: who waited for that gets it first.
+                yield_now().await;
+                note
+            }
             Some(request) = to_send.requests.recv() => request,
             else => return Ended::Gone("nothing is left to send".to_owned()),
         };

@@ -29,9 +29,6 @@ use crate::{
 /// The exit code for settings that can't be used.
 pub const BAD_SETTINGS: u8 = 2;
 
-/// Threads that serve: one could do, but a long answer must not keep every link waiting.
-const WORKERS: usize = 2;
-
 /// An environment variable's value.
 pub fn variable(name: &str) -> Option<String> {
     std::env::var(name).ok()
@@ -104,8 +101,9 @@ fn block_on(
     mcp: Option<&McpConfig>,
     serve: impl AsyncFnOnce(Bridge) -> anyhow::Result<&'static str>,
 ) -> anyhow::Result<&'static str> {
-    let runtime = tokio::runtime::Builder::new_multi_thread()
-        .worker_threads(WORKERS)
+    // One thread serves all: it waits for others nearly always, and to hand a message to another thread takes longer than
+    // what is done with it. What takes long by itself has threads and processes of its own.
+    let runtime = tokio::runtime::Builder::new_current_thread()
         .enable_all()
         .build()
         .context("the runtime can't be started")?;

@@ -14,6 +14,7 @@ use axum::extract::ws::{CloseFrame, Message, Utf8Bytes, WebSocket};
 use futures_util::SinkExt;
 use tokio::{
     sync::oneshot,
+    task::yield_now,
     time::{Instant, Sleep, sleep_until, timeout},
 };
 use tokio_util::task::task_tracker::TaskTrackerToken;
@@ -516,7 +517,12 @@ impl Session {
         // to set it costs more than to look at a frame.
         let mut timer = pin!(sleep_until(self.due()));
         let mut socket_first = false;
+        let mut has_heard = false;
         loop {
+            if has_heard && !self.to_say.is_empty() {
+                // Who waited for what has come gets it before the computer is told that it has come.
+                yield_now().await;
+            }
             if let Err(ending) = self.say_all().await {
                 return ending;
             }
@@ -529,7 +535,9 @@ impl Session {
             }
             // In turn, so that neither those who send much nor those who are sent much keep the other waiting.
             socket_first = !socket_first;
-            let step = match self.next(frames, timer.as_mut(), socket_first).await {
+            let next = self.next(frames, timer.as_mut(), socket_first).await;
+            has_heard = matches!(next, Next::Message(_));
+            let step = match next {
                 Next::Message(Err(ending)) => return ending,
                 next => self.act_on(next, frames, timer.as_mut()),
             };

@@ -27,6 +27,10 @@ const KEPT: u32 = 3;
 const WAITING: usize = 1024;
 const IN_ONE_PIECE: usize = 128;
 
+/// How long the first line of a burst waits for those after it. Meanwhile its call is answered, and the calls after it
+/// wake no thread: to wake one costs more than to write the line.
+const GATHERED_FOR: Duration = Duration::from_millis(20);
+
 /// How often, and how many times more, the turn of another bridge is waited for: 200 ms in all.
 const BETWEEN_TRIES: Duration = Duration::from_millis(4);
 const LOCK_TRIES: u32 = 50;
@@ -109,22 +113,34 @@ struct Writer {
 impl Writer {
     fn run(mut self, entries: &Receiver<Entry>) {
         while let Ok(first) = entries.recv() {
-            let mut lines = Vec::new();
-            let mut finished = None;
+            if matches!(first, Entry::Line(_)) {
+                std::thread::sleep(GATHERED_FOR);
+            }
             let mut next = Some(first);
             while let Some(entry) = next.take() {
-                match entry {
-                    Entry::Line(line) => lines.push(line),
-                    Entry::Finish(done) => finished = Some(done),
-                }
-                if finished.is_none() && lines.len() < IN_ONE_PIECE {
-                    next = entries.try_recv().ok();
-                }
+                self.write_piece(entry, entries);
+                next = entries.try_recv().ok();
             }
-            self.write(lines);
-            if let Some(done) = finished {
-                let _ = done.send(());
+        }
+    }
+
+    /// Writes this one, and what waits behind it, in one piece.
+    fn write_piece(&mut self, first: Entry, entries: &Receiver<Entry>) {
+        let mut lines = Vec::new();
+        let mut finished = None;
+        let mut next = Some(first);
+        while let Some(entry) = next.take() {
+            match entry {
+                Entry::Line(line) => lines.push(line),
+                Entry::Finish(done) => finished = Some(done),
             }
+            if finished.is_none() && lines.len() < IN_ONE_PIECE {
+                next = entries.try_recv().ok();
+            }
+        }
+        self.write(lines);
+        if let Some(done) = finished {
+            let _ = done.send(());
         }
     }
 
