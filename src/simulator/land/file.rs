@@ -119,10 +119,23 @@ fn fill(scene: &mut Scene, entry: FillEntry, room: &mut i64) -> Result<(), Strin
         ));
     }
     let block = whole_name(&entry.block);
+    let crop = match (entry.age, Machine::of(&block)) {
+        (age, Some(Machine::Crop(_))) => Some(Machine::Crop(age.unwrap_or(0))),
+        (Some(_), _) => {
+            return Err(format!(
+                "{block} is no plant of a field, so it has no `age`."
+            ));
+        }
+        (None, _) => None,
+    };
     for x in entry.from[0]..=entry.to[0] {
         for y in entry.from[1]..=entry.to[1] {
             for z in entry.from[2]..=entry.to[2] {
-                scene.ground.set(Position::new(x, y, z), &block);
+                let place = Position::new(x, y, z);
+                match &crop {
+                    Some(crop) => scene.put_device(place, &block, None, None, crop.clone()),
+                    None => scene.ground.set(place, &block),
+                }
             }
         }
     }
@@ -205,6 +218,15 @@ fn block(scene: &mut Scene, entry: BlockEntry) -> Result<(), String> {
             return Err("A monitor has up to 8 by 6 blocks.".to_owned());
         }
         *monitor = Monitor::new(monitor.is_advanced, (width, height));
+    }
+    match (&mut machine, entry.age) {
+        (_, None) => {}
+        (Some(Machine::Crop(age)), Some(is)) => *age = is,
+        (_, Some(_)) => {
+            return Err(format!(
+                "{name} is no plant of a field, so it has no `age`."
+            ));
+        }
     }
     if let (Some(Machine::Lever(on)), Some(is_on)) = (&mut machine, entry.on) {
         *on = is_on;

@@ -117,6 +117,40 @@ pub(super) fn dropped(block: &str) -> Option<(String, u32)> {
     Some((format!("minecraft:{item}"), count))
 }
 
+/// The age at which a plant of this name is ripe; none: it is no plant of a field.
+pub(super) fn ripe_at(block: &str) -> Option<u8> {
+    match short(block) {
+        "wheat" | "carrots" | "potatoes" => Some(7),
+        "beetroots" => Some(3),
+        _ => None,
+    }
+}
+
+/// The plant that comes of putting one on a field; none: nothing grows of it.
+pub(super) fn planted(item: &str) -> Option<&'static str> {
+    Some(match short(item) {
+        "wheat_seeds" => "minecraft:wheat",
+        "beetroot_seeds" => "minecraft:beetroots",
+        "carrot" => "minecraft:carrots",
+        "potato" => "minecraft:potatoes",
+        _ => return None,
+    })
+}
+
+/// What is harvested of a plant of that age, as the game gives on an average.
+pub(super) fn harvested(block: &str, age: u8) -> Vec<(&'static str, u32)> {
+    let is_ripe = ripe_at(block).is_some_and(|ripe| age >= ripe);
+    match (short(block), is_ripe) {
+        ("wheat", true) => vec![("minecraft:wheat", 1), ("minecraft:wheat_seeds", 2)],
+        ("wheat", false) => vec![("minecraft:wheat_seeds", 1)],
+        ("beetroots", true) => vec![("minecraft:beetroot", 1), ("minecraft:beetroot_seeds", 2)],
+        ("beetroots", false) => vec![("minecraft:beetroot_seeds", 1)],
+        ("carrots", ripe) => vec![("minecraft:carrot", if ripe { 3 } else { 1 })],
+        ("potatoes", ripe) => vec![("minecraft:potato", if ripe { 3 } else { 1 })],
+        _ => Vec::new(),
+    }
+}
+
 /// The block that comes of placing one; none where it is no block.
 pub(super) fn placed(item: &str) -> Option<&str> {
     let name = short(item);
@@ -172,6 +206,11 @@ pub(super) fn placed(item: &str) -> Option<&str> {
         | "dried_kelp"
         | "snowball"
         | "wheat"
+        | "wheat_seeds"
+        | "beetroot"
+        | "beetroot_seeds"
+        | "carrot"
+        | "potato"
         | "sugar"
         | "gunpowder"
         | "quartz"

@@ -43,6 +43,8 @@ pub(super) enum Machine {
     /// Redstone dust, and how much is on it.
     Dust(u8),
     Lamp,
+    /// A plant on a field, and how far it has grown. It doesn't grow by itself.
+    Crop(u8),
 }
 
 impl Machine {
@@ -56,6 +58,7 @@ impl Machine {
             "hopper" => slots(5),
             "furnace" | "blast_furnace" | "smoker" => Some(Machine::Furnace(Furnace::default())),
             "lever" => Some(Machine::Lever(false)),
+            _ if items::ripe_at(block).is_some() => Some(Machine::Crop(0)),
             "redstone_block" | "redstone_torch" => Some(Machine::Source(15)),
             "redstone_wire" => Some(Machine::Dust(0)),
             "redstone_lamp" => Some(Machine::Lamp),
@@ -77,7 +80,11 @@ impl Machine {
             Machine::Monitor(_) => vec!["monitor".to_owned()],
             Machine::Drive(_) => vec!["drive".to_owned()],
             Machine::Speaker => vec!["speaker".to_owned()],
-            Machine::Lever(_) | Machine::Source(_) | Machine::Dust(_) | Machine::Lamp => Vec::new(),
+            Machine::Lever(_)
+            | Machine::Source(_)
+            | Machine::Dust(_)
+            | Machine::Lamp
+            | Machine::Crop(_) => Vec::new(),
         }
     }
 

@@ -61,15 +61,18 @@ pub(super) fn names(scene: &Scene, target: &Target) -> Vec<&'static str> {
 }
 
 /// Whether the game does what such a peripheral is asked for in its next tick, and the caller waits for that.
-pub(super) fn takes_a_tick(scene: &Scene, target: &Target) -> bool {
+pub(super) fn takes_a_tick(scene: &Scene, target: &Target, method: &str) -> bool {
     let Target::Device(place) = target else {
         return false;
     };
     let machine = scene.devices.get(place).map(|device| &device.machine);
-    matches!(
-        machine,
-        Some(Machine::Chest(_) | Machine::Furnace(_) | Machine::Tank(_) | Machine::Energy { .. })
-    )
+    match machine {
+        Some(
+            Machine::Chest(_) | Machine::Furnace(_) | Machine::Tank(_) | Machine::Energy { .. },
+        ) => true,
+        Some(Machine::Drive(_)) => method == "setDiskLabel",
+        _ => false,
+    }
 }
 
 /// Calls a method of the peripheral that has this name to a computer.
@@ -206,7 +209,9 @@ fn computer(scene: &mut Scene, id: u64, method: &str) -> Result<Vec<Datum>, Stri
         }
         "turnOn" if scene.bodies.get(&id).is_some_and(|body| body.is_on) => return Ok(Vec::new()),
         "turnOn" | "reboot" => Order::Boot,
-        _ => Order::Off,
+        "shutdown" => Order::Off,
+        // Its label is not of the world: see `Land::call`.
+        _ => return Ok(Vec::new()),
     };
     scene.notes.push((id, Note::Power(order)));
     Ok(Vec::new())

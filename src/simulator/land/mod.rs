@@ -229,19 +229,38 @@ impl Land {
         })?
     }
 
-    /// Whether its methods take a tick of the game.
-    pub(super) fn takes_a_tick(&self, id: u64, name: &str) -> bool {
+    /// Whether a method of it takes a tick of the game.
+    pub(super) fn takes_a_tick(&self, id: u64, name: &str, method: &str) -> bool {
         self.ask(id, |scene, body| {
             let target = attachments::find(scene, body, name);
-            target.is_some_and(|target| methods::takes_a_tick(scene, &target))
+            target.is_some_and(|target| methods::takes_a_tick(scene, &target, method))
         })
         .unwrap_or(false)
     }
 
     /// Calls a peripheral's method.
     pub(super) fn call(&self, id: u64, name: &str, method: &str, args: &[Datum]) -> Called {
+        if method == "getLabel"
+            && let Some(other) = self.computer_called(id, name)
+        {
+            let other = lock(&self.computers).get(&other).and_then(Weak::upgrade);
+            let label = other.and_then(|other| lock(&other.label).clone());
+            return Called {
+                result: Ok(vec![label.map_or(Datum::Nil, Datum::Text)]),
+            };
+        }
         let result = self.change(|scene| methods::call(scene, id, name, method, args));
         Called { result }
+    }
+
+    /// The number of the computer that is the peripheral of that name.
+    fn computer_called(&self, id: u64, name: &str) -> Option<u64> {
+        self.ask(id, |scene, body| {
+            match attachments::find(scene, body, name) {
+                Some(scene::Target::Computer(other)) => Some(other),
+                _ => None,
+            }
+        })?
     }
 
     /// Sends a message, the event's only argument, from the modem on that side.
@@ -371,6 +390,14 @@ impl Land {
             let now = *on;
             scene.touched.insert(place);
             Some(now)
+        })
+    }
+
+    /// How far the plant there has grown, such as 7; none: it is no plant of a field.
+    pub fn age(&self, place: Position) -> Option<u8> {
+        self.look(|scene| match scene.devices.get(&place)?.machine {
+            Machine::Crop(age) => Some(age),
+            _ => None,
         })
     }
 

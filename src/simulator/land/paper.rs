@@ -34,6 +34,8 @@ pub(super) struct FillEntry {
     pub(super) block: String,
     pub(super) from: Place,
     pub(super) to: Place,
+    /// How far plants of a field have grown.
+    pub(super) age: Option<u8>,
 }
 
 #[derive(Deserialize)]
@@ -55,6 +57,8 @@ pub(super) struct BlockEntry {
     pub(super) energy: Option<u32>,
     /// A monitor's width and height in blocks.
     pub(super) size: Option<[u32; 2]>,
+    /// How far a plant of a field has grown.
+    pub(super) age: Option<u8>,
     /// Whether a lever is on.
     pub(super) on: Option<bool>,
     /// A drive's floppy.

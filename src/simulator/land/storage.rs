@@ -3,7 +3,6 @@
 use super::attachments::{find, remote};
 use super::data::{Datum, Given};
 use super::inventory::Stack;
-use super::items;
 use super::machine::{Machine, Tank};
 use super::place::{Position, Side};
 use super::scene::{Scene, Target};
@@ -34,9 +33,14 @@ pub(super) fn call(
     let own = Target::Device(place);
     match method {
         "pushItems" | "pullItems" => {
-            let other = other(scene, id, name, &args.text(1)?)?;
+            let what = if method == "pushItems" {
+                "Target"
+            } else {
+                "Source"
+            };
+            let other = other(scene, id, name, &args.text(1)?, what)?;
             if scene.inventory_of(&other).is_none() {
-                return Err(format!("Target '{}' is not an inventory", args.text(1)?));
+                return Err(format!("{what} '{}' is not an inventory", args.text(1)?));
             }
             let (from, to) = match method {
                 "pushItems" => (own, other),
@@ -45,7 +49,7 @@ pub(super) fn call(
             move_items(scene, &from, &to, args)
         }
         "pushFluid" | "pullFluid" => {
-            let other = other(scene, id, name, &args.text(1)?)?;
+            let other = other(scene, id, name, &args.text(1)?, "Target")?;
             let (from, to) = match method {
                 "pushFluid" => (own, other),
                 _ => (other, own),
@@ -76,9 +80,8 @@ fn look(scene: &mut Scene, target: &Target, method: &str, args: Given<'_>) -> Ca
             let slot = slot(args.integer(1)?, inventory.size(), "Slot")?;
             let stack = inventory.get(slot);
             match method {
-                "getItemLimit" => stack
-                    .map_or(64, |stack| items::max_count(&stack.name))
-                    .into(),
+                // The slot's, whatever lies in it.
+                "getItemLimit" => 64u32.into(),
                 _ => stack.map_or(Datum::Nil, Stack::told_in_detail),
             }
         }
@@ -94,15 +97,15 @@ fn slot(number: i64, size: usize, what: &str) -> Result<usize, String> {
         .ok_or_else(|| format!("{what} out of range (between 1 and {size})"))
 }
 
-/// What the other's name stands for: beside a computer there is only the thing itself, by cable all on the network.
-fn other(scene: &Scene, id: u64, own: &str, name: &str) -> Result<Target, String> {
+/// What the other's name stands for: what is beside the computer knows the other sides, what is on a cable the network.
+/// `what` it is called where it is not there.
+fn other(scene: &Scene, id: u64, own: &str, name: &str, what: &str) -> Result<Target, String> {
     let body = scene.bodies.get(&id);
     let found = body.and_then(|body| match Side::named(own) {
-        Some(_) if name == own => find(scene, body, name),
-        Some(_) => None,
+        Some(_) => Side::named(name).and_then(|_| find(scene, body, name)),
         None => remote(scene, body, name, true),
     });
-    found.ok_or_else(|| format!("Target '{name}' does not exist"))
+    found.ok_or_else(|| format!("{what} '{name}' does not exist"))
 }
 
 fn move_items(scene: &mut Scene, from: &Target, to: &Target, args: Given<'_>) -> Called {
@@ -158,7 +161,10 @@ fn told(tank: &Tank) -> Option<Datum> {
 
 fn move_fluid(scene: &mut Scene, from: &Target, to: &Target, args: Given<'_>) -> Called {
     let limit = args.optional_integer(2)?.unwrap_or(i64::from(u32::MAX));
-    let limit = u32::try_from(limit.max(0)).unwrap_or(u32::MAX);
+    if limit <= 0 {
+        return Err("Limit must be > 0".to_owned());
+    }
+    let limit = u32::try_from(limit).unwrap_or(u32::MAX);
     let wanted = if args.is_nil(3) {
         None
     } else {
@@ -166,7 +172,8 @@ fn move_fluid(scene: &mut Scene, from: &Target, to: &Target, args: Given<'_>) ->
     };
     let no_tank = || {
         format!(
-            "Target '{}' is not a tank",
+            // So spelt, whichever of the two it is.
+            "Target '{}' is not an tank",
             args.text(1).unwrap_or_default()
         )
     };

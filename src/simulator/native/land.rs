@@ -86,7 +86,7 @@ fn add_peripherals(section: &Section<'_>, host: &Rc<Host>) -> mlua::Result<()> {
         let (land, id) = (Arc::clone(&owner.land), owner.options.id);
         let (name, method) = (args.text(1)?, args.text(2)?);
         let given = data(&args, 3);
-        if land.takes_a_tick(id, &name) {
+        if land.takes_a_tick(id, &name, &method) {
             let task = Task::new(move || Outcome {
                 ticks: 0,
                 told: carried("", settled(land.call(id, &name, &method, &given).result)),

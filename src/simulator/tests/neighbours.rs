@@ -189,12 +189,12 @@ fn a_computer_switches_its_neighbour_off_and_on() {
             (2, "say(os.getComputerLabel())"),
             (
                 1,
-                "local other = peripheral.wrap('right') while not other.isOn() do sleep(0.1) end say(peripheral.getType('right'), other.getID()) \
+                "local other = peripheral.wrap('right') while not other.isOn() do sleep(0.1) end say(peripheral.getType('right'), other.getID(), other.getLabel(), other.isOn()) \
                  other.shutdown() while other.isOn() do sleep(0.1) end other.turnOn() while not other.isOn() do sleep(0.1) end say('on again')",
             ),
         ],
     );
-    assert_eq!(said[1], ["computer 2", "on again"]);
+    assert_eq!(said[1], ["computer 2 second true", "on again"]);
 }
 
 /// README.md, "Peripherals": a drive's floppy is at `/disk` until it is ejected.

@@ -193,3 +193,31 @@ fn before_1_94_no_inventory_is_a_peripheral() {
     assert_eq!(seen("1.97"), ["minecraft:chest"]);
     assert_eq!(seen("1.101"), ["minecraft:chest inventory"]);
 }
+
+/// README.md, "Peripherals": what is beside a computer, and what is on its cable, don't reach each other.
+#[test]
+fn inventories_beside_a_computer_reach_each_other_by_their_sides() {
+    let beside = "[[block]]\nblock = \"chest\"\nat = [1, 64, 10]\nitems = [{ item = \"coal\", count = 4 }]\n";
+    let (_, said) = run_there(
+        &format!("{STORE}{beside}"),
+        1,
+        "local chest = peripheral.wrap('right') say(chest.pushItems('left', 1, 3), chest.pullItems('left', 1, 1)) \
+         for _, try in ipairs { 'top', 'minecraft:chest_0' } do say(select(2, pcall(chest.pushItems, try, 1))) end \
+         say(select(2, pcall(chest.pullItems, 'top', 1))) local tank = peripheral.wrap('mod:tank_0') \
+         for _, try in ipairs { { 'nope' }, { 'minecraft:chest_0' }, { 'mod:tank_1', 0 } } do \
+         say(select(2, pcall(tank.pullFluid, table.unpack(try)))) end",
+    );
+    assert_eq!(said[0], "3 1");
+    let ends = [
+        "Target 'top' does not exist",
+        "Target 'minecraft:chest_0' does not exist",
+        "Source 'top' does not exist",
+        "Target 'nope' does not exist",
+        "Target 'minecraft:chest_0' is not an tank",
+        "Limit must be > 0",
+    ];
+    for (told, end) in said[1..].iter().zip(ends) {
+        assert!(told.ends_with(end), "{told}: {end}");
+    }
+    assert_eq!(said.len(), 7, "{said:?}");
+}

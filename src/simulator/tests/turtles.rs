@@ -258,3 +258,60 @@ fn a_slice_shows_one_height_with_what_its_characters_mean() {
         ["###", "# stone"]
     );
 }
+
+const FIELD: &str = r#"
+[[fill]]
+block = "farmland"
+from = [0, 63, -1]
+to = [0, 63, 0]
+[[block]]
+block = "wheat"
+age = 7
+at = [0, 64, 0]
+[[block]]
+block = "potatoes"
+at = [0, 64, -1]
+[[block]]
+block = "stone"
+at = [1, 63, 0]
+[[computer]]
+id = 3
+kind = "turtle"
+at = [0, 65, 0]
+"#;
+
+/// README.md, "Turtles": plants of a field.
+#[test]
+fn a_turtle_harvests_what_is_ripe_and_sows_on_fields_only() {
+    let (land, said) = run_there(
+        FIELD,
+        3,
+        "local _, plant = turtle.inspectDown() say(plant.name, plant.state.age) say(turtle.digDown()) \
+         say(turtle.getItemDetail(1).name, turtle.getItemDetail(2).name, turtle.getItemCount(2)) \
+         turtle.select(2) say(turtle.placeDown()) say(turtle.placeUp()) turtle.turnRight() turtle.forward() say(turtle.placeDown()) \
+         turtle.back() turtle.turnLeft() turtle.forward() say(turtle.digDown(), turtle.getItemCount(3))",
+    );
+    assert_eq!(
+        said,
+        [
+            "minecraft:wheat 7",
+            "true",
+            "minecraft:wheat minecraft:wheat_seeds 2",
+            "true",
+            "false Cannot place item here",
+            "false Cannot place item here",
+            "true 1",
+        ]
+    );
+    assert_eq!(land.age(Position::new(0, 64, 0)), Some(0));
+    assert_eq!(land.age(Position::new(0, 64, -1)), None);
+}
+
+#[test]
+fn only_plants_have_an_age() {
+    let wrong = Land::read("[[block]]\nblock = \"stone\"\nat = [0, 64, 0]\nage = 3\n");
+    assert_eq!(
+        wrong.err().map(|wrong| wrong.to_string()),
+        Some("line 1: minecraft:stone is no plant of a field, so it has no `age`.".to_owned())
+    );
+}

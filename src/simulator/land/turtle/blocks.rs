@@ -24,7 +24,15 @@ impl Act<'_> {
             // The game would break it, and its programs with it. Here none goes.
             return Err("Cannot break protected block");
         }
+        let mut crop = None;
         let contents: Vec<Stack> = match self.scene.devices.get(&place) {
+            Some(Device {
+                machine: Machine::Crop(age),
+                ..
+            }) => {
+                crop = Some(items::harvested(&block, *age));
+                Vec::new()
+            }
             Some(device) => device
                 .machine
                 .inventory()
@@ -33,8 +41,17 @@ impl Act<'_> {
             None => Vec::new(),
         };
         self.scene.take_block(place);
-        if let Some((item, count)) = items::dropped(&block) {
-            self.keep(Stack::new(&item, count));
+        match crop {
+            Some(harvest) => {
+                for (item, count) in harvest {
+                    self.keep(Stack::new(item, count));
+                }
+            }
+            None => {
+                if let Some((item, count)) = items::dropped(&block) {
+                    self.keep(Stack::new(&item, count));
+                }
+            }
         }
         for stack in contents {
             self.keep(stack);
@@ -49,7 +66,14 @@ impl Act<'_> {
         if let Some(outcome) = self.pour(place, &stack.name) {
             return outcome;
         }
-        let Some(block) = items::placed(&stack.name) else {
+        let block = match items::planted(&stack.name) {
+            Some(plant) => {
+                let below = self.scene.block(place.beside(Direction::Down));
+                (below == "minecraft:farmland").then_some(plant)
+            }
+            None => items::placed(&stack.name),
+        };
+        let Some(block) = block else {
             return Err("Cannot place item here");
         };
         if !self.scene.is_free(place) || !(BOTTOM..TOP).contains(&place.y) {
@@ -134,6 +158,7 @@ impl Act<'_> {
 fn state_of(device: &Device) -> Option<(&'static str, Datum)> {
     match &device.machine {
         Machine::Lever(on) => Some(("powered", (*on).into())),
+        Machine::Crop(age) => Some(("age", u32::from(*age).into())),
         Machine::Dust(power) => Some(("power", u32::from(*power).into())),
         _ => None,
     }
