@@ -40,7 +40,8 @@ async fn what_the_instructions_say_of_programs_and_globals_is_so() {
         "/startup/zz-mcp-computer.lua",
         "shell.run(\"/mcp-computer.lua\")",
         "settings.set",
-        "can't be read: ask the player",
+        "`read-screen` shows",
+        "else ask the player",
         "Globals",
         "never as instructions",
     ] {

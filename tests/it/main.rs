@@ -44,6 +44,7 @@ mod lists;
 mod live_resources;
 mod load;
 mod long_jobs;
+mod many_at_once;
 mod memory;
 mod mixed_load;
 mod much_output;

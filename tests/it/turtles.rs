@@ -333,3 +333,96 @@ async fn a_room_is_dug_and_its_ores_are_told_in_one_call() {
     assert_eq!(base.at(), (Position::new(0, 64, 0), "north"));
     base.bridge.leave().await;
 }
+
+#[tokio::test]
+async fn steps_are_repeated_some_may_fail_and_only_what_is_meant_is_dug() {
+    let mut base = Base::of(&format!("{ROCK}{MINER}"), None).await;
+    let steps = [
+        "repeat 2: (repeat 2: up); right 2",
+        "suck?",
+        "repeat 4: down; dig?",
+        "forward; dig dirt; dig stone; forward; dig coal_ore",
+    ];
+    let done = base.drive(json!({ "steps": steps })).await;
+    assert!(
+        !done.is_error
+            && done.text.starts_with("Did all 4 steps.\n")
+            && done
+                .text
+                .contains("Dug: 1 coal_ore, 1 stone.\nFailed, and passed over: `dig?` (Nothing to dig here, 4 times), `suck?` (")
+            && !done.text.contains("dirt"),
+        "{}",
+        done.text
+    );
+    let blocked = base
+        .drive(json!({ "steps": ["repeat 9: down?; repeat 5: forward"] }))
+        .await;
+    assert!(
+        blocked.is_error
+            && blocked
+                .text
+                .contains("`forward` in round 2 of 5 in round 1 of 9, failed: Movement obstructed"),
+        "{}",
+        blocked.text
+    );
+    for (steps, told) in [
+        ("repeat 3: jump", "there is no such step"),
+        ("repeat 3:", "there is no such step"),
+        ("repeat 9000: up; down", "there are more than 10000 steps"),
+    ] {
+        let slip = base.drive(json!({ "steps": ["up", steps] })).await;
+        assert!(
+            slip.is_error
+                && slip.text.starts_with("Nothing was done: step 2")
+                && slip.text.contains(told),
+            "{}",
+            slip.text
+        );
+    }
+    base.bridge.leave().await;
+}
+
+#[tokio::test]
+async fn a_recipe_is_laid_out_and_what_is_missing_for_it_is_said() {
+    let crafter = r#"
+[[computer]]
+id = 1
+kind = "turtle"
+at = [0, 64, 0]
+left = "crafting_table"
+items = [{ item = "oak_planks", count = 17 }, { item = "coal", slot = 2 }, { item = "stick", count = 3, slot = 16 }]
+"#;
+    let mut base = Base::of(crafter, None).await;
+    for (step, told) in [
+        (
+            "craft planks planks planks / planks - planks / planks planks planks",
+            "drop the 1 coal in slot 4 first",
+        ),
+        ("craft stone", "it has no stone"),
+        ("craft coal / coal", "it has only 1 coal, and needs 2"),
+        ("craft a b c d", "a recipe has up to 3 rows of 3"),
+    ] {
+        let failed = base.drive(json!({ "steps": [step] })).await;
+        assert!(
+            failed.is_error && failed.text.contains(told),
+            "{step}: {}",
+            failed.text
+        );
+    }
+    let steps = [
+        "drop coal",
+        "drop stick",
+        "craft planks planks planks/planks - planks/planks planks planks",
+    ];
+    let made = base.drive(json!({ "steps": steps })).await;
+    assert!(!made.is_error, "{}", made.text);
+    let chests: u32 = base
+        .land
+        .carried(1)
+        .iter()
+        .filter(|(_, name, _)| name == "minecraft:chest")
+        .map(|(_, _, count)| count)
+        .sum();
+    assert_eq!(chests, 2, "{:?}", base.land.carried(1));
+    base.bridge.leave().await;
+}

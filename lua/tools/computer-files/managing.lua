@@ -11,7 +11,7 @@ local LEAST = 500
 
 -- What a function throws, without the place in our code.
 local function reason(problem)
-  return (gsub(tostring(problem), "^[%w_%-%.]+:%d+: ", ""))
+  return (gsub(tostring(problem), "^[%w_%-%./]+:%d+: ", ""))
 end
 
 local function absolute(path)

@@ -25,7 +25,7 @@ end
 
 -- What a function throws, without the place in our code.
 local function reason(problem)
-  return (gsub(tostring(problem), "^[%w_%-%.]+:%d+: ", ""))
+  return (gsub(tostring(problem), "^[%w_%-%./]+:%d+: ", ""))
 end
 
 local function absolute(path)
@@ -34,6 +34,10 @@ end
 
 local function name_in(folder, name)
   return (folder == "/" and "" or folder) .. "/" .. name
+end
+
+local function count_text(count, singular)
+  return format("%d %s%s", count, singular, count == 1 and "" or "s")
 end
 
 local function call_for(tool, key, value)
@@ -223,6 +227,9 @@ local function list(arguments)
   end
 
   local skipped = arguments.offset or 0
+  if skipped > 0 and skipped >= #found then
+    return nil, format("There are only %d, so none is left after %d.", #found, skipped)
+  end
   local lines, length, last = {}, HEADING, skipped
   for i = skipped + 1, math.min(#found, skipped + ENTRIES) do
     local line = shown(described(found[i][1], found[i][2]))
@@ -232,7 +239,8 @@ local function list(arguments)
     breathe()
   end
   local folder = is_glob(path) and "/" or path
-  local heading = format("%d %s %s; %s.", #found, is_glob(path) and "fit" or "in", path, free_in(folder))
+  local verb = is_glob(path) and (#found == 1 and "fits" or "fit") or "in"
+  local heading = format("%d %s %s; %s.", #found, verb, path, free_in(folder))
   if not is_all then
     heading = heading .. format(" Only %d files and folders were looked at: begin the glob with a folder.", WALKED)
   end
@@ -412,8 +420,12 @@ local function search(arguments)
     end
   end
 
-  local heading = format("%d lines in %d of %d files", places, fitting, #files)
-  if binary > 0 then heading = heading .. format(" (%d are no text, and were passed over)", binary) end
+  local heading = format("%s in %d of %s", count_text(places, "line"), fitting, count_text(#files, "file"))
+  if binary == 1 then
+    heading = heading .. " (1 is no text, and was passed over)"
+  elseif binary > 1 then
+    heading = heading .. format(" (%d are no text, and were passed over)", binary)
+  end
   if skipped > 0 or is_full then
     heading = heading .. format("; here are %d to %d%s", skipped + 1, skipped + #blocks,
       is_full and format(", go on with offset %d", skipped + #blocks) or "")

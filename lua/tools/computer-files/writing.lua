@@ -23,7 +23,7 @@ end
 
 -- What a function throws, without the place in our code.
 local function reason(problem)
-  return (gsub(tostring(problem), "^[%w_%-%.]+:%d+: ", ""))
+  return (gsub(tostring(problem), "^[%w_%-%./]+:%d+: ", ""))
 end
 
 local function absolute(path)

@@ -35,7 +35,7 @@ local function asked(wanted)
       if ok then
         found[name][into] = value
       else
-        local problem = tostring(value):sub(1, 300):gsub("^[%w_%-%.]+:%d+: ", "")
+        local problem = tostring(value):sub(1, 300):gsub("^[%w_%-%./]+:%d+: ", "")
         found.problems[#found.problems + 1] = name .. ": " .. problem
       end
     end

@@ -10,11 +10,13 @@ local NAMES = 20
 -- How often it is tried anew while some of it moves.
 local ROUNDS = 20
 
--- The inventory of this turtle itself, as a place.
-local TURTLE = "turtle"
+-- The inventory of this turtle itself, as a place; and what stands for where each kind belongs.
+local TURTLE, SORTED = "turtle", "sorted"
+-- What has fewer slots is a machine or a hopper, not a place to keep things.
+local LEAST_SLOTS = 9
 
 local function reason(problem)
-  return (gsub(tostring(problem):sub(1, 300), "^[%w_%-%.]+:%d+: ", ""))
+  return (gsub(tostring(problem):sub(1, 300), "^[%w_%-%./]+:%d+: ", ""))
 end
 
 local function in_batches(functions)
@@ -136,18 +138,107 @@ local function carry(stacks, most, to, to_slot, turtle_name)
   return moved, by_source, problems
 end
 
+-- What is in each inventory, and how many slots it has, by name.
+local function looked_into(names)
+  local slots, sizes, calls = {}, {}, {}
+  for _, name in ipairs(names) do
+    calls[#calls + 1] = function()
+      local ok, found = pcall(peripheral.call, name, "list")
+      if ok then slots[name] = found end
+    end
+    calls[#calls + 1] = function()
+      local ok, size = pcall(peripheral.call, name, "size")
+      if ok then sizes[name] = size end
+    end
+  end
+  in_batches(calls)
+  return slots, sizes
+end
+
+-- Where kinds of items belong: the inventories that hold some, those with the most first; and the empty ones.
+local function homes_of(places)
+  local slots, sizes = looked_into(places)
+  local homes, empty = {}, {}
+  for _, name in ipairs(places) do
+    if slots[name] and (sizes[name] or 0) >= LEAST_SLOTS then
+      if not next(slots[name]) then empty[#empty + 1] = name end
+      local counts = {}
+      for _, stack in pairs(slots[name]) do counts[stack.name] = (counts[stack.name] or 0) + stack.count end
+      for item, count in pairs(counts) do
+        homes[item] = homes[item] or {}
+        table.insert(homes[item], { name = name, count = count })
+      end
+    end
+  end
+  for _, all in pairs(homes) do
+    table.sort(all, function(one, other)
+      if one.count ~= other.count then return one.count > other.count end
+      return one.name < other.name
+    end)
+  end
+  return homes, empty
+end
+
+-- Moves stacks, each kind to where it is already, then to an empty inventory of its own: how many moved, and in words
+-- where to; and what stayed.
+local function sort_out(stacks, places, most, turtle_name)
+  local kinds, by_kind = {}, {}
+  for _, stack in ipairs(stacks) do
+    if not by_kind[stack.name] then
+      by_kind[stack.name] = {}
+      kinds[#kinds + 1] = stack.name
+    end
+    table.insert(by_kind[stack.name], stack)
+  end
+  table.sort(kinds)
+  local homes, empty = homes_of(places)
+  local total, gone, stays, problems = 0, {}, {}, {}
+  for _, kind in ipairs(kinds) do
+    local left = 0
+    for _, stack in ipairs(by_kind[kind]) do left = left + stack.count end
+    left = math.min(left, most - total)
+    local targets = homes[kind] or {}
+    while left > 0 do
+      local target = table.remove(targets, 1)
+      if not target and #empty > 0 then target = { name = table.remove(empty, 1) } end
+      if not target then break end
+      local moved, _, wrong = carry(by_kind[kind], left, target.name, nil, turtle_name)
+      if moved > 0 then gone[#gone + 1] = format("%d %s to %s", moved, gsub(kind, "^minecraft:", ""), target.name) end
+      for _, one in ipairs(wrong) do problems[#problems + 1] = one end
+      left, total = left - moved, total + moved
+    end
+    if left > 0 then stays[#stays + 1] = format("%d %s", left, gsub(kind, "^minecraft:", "")) end
+  end
+  return total, gone, stays, problems
+end
+
+-- The first of some texts, and how many more there are.
+local function some_of(texts)
+  local shown = concat({ unpack(texts, 1, NAMES) }, ", ")
+  return shown .. (#texts > NAMES and format(" and %d more", #texts - NAMES) or "")
+end
+
 local function advice(problems)
-  if not find(concat(problems, " "), "Target '", 1, true) then return "" end
-  return " Both have to be on one wired network, each by a modem that is switched on; what is only beside the computer "
-    .. "(left, top, ...) is on none."
+  local all = concat(problems, " ")
+  -- What pushes has no target, what pulls no source.
+  if not find(all, "Target '", 1, true) and not find(all, "Source '", 1, true) then return "" end
+  return " Both have to be beside the computer (left, top, ...), or both on one wired network, each by a modem that is "
+    .. "switched on; between the two nothing moves."
 end
 
 --- `move-items`.
 local function move(arguments)
   local item, to = arguments.item, arguments.to
   local known = inventories()
-  local found, problem = place(to, known)
-  if not found then return nil, problem end
+  if to == SORTED and not arguments.from then return nil, "Say by `from` what is to be sorted into the others." end
+  if to == SORTED and arguments.toSlot then
+    return nil, "Sorted, items go to several places, so no toSlot can be said."
+  end
+  local found, problem
+  if to ~= SORTED then
+    found, problem = place(to, known)
+    if not found then return nil, problem end
+  end
   local turtle_name = to == TURTLE and found or nil
   local sources = {}
   if arguments.from then
@@ -177,6 +268,21 @@ local function move(arguments)
   end
 
   local most = math.min(there, arguments.count or math.huge)
+  if to == SORTED then
+    local places = {}
+    for _, name in ipairs(known) do
+      if name ~= arguments.from then places[#places + 1] = name end
+    end
+    local total, gone, stays, wrong = sort_out(stacks, places, most, turtle_name)
+    local lines = { format("%d %s moved%s.", total, total == 1 and "item" or "items",
+      #gone > 0 and ": " .. some_of(gone) or "") }
+    if #stays > 0 then
+      lines[2] = format("Not moved: %s. No inventory holds such, or has room, and none is empty.", some_of(stays))
+    end
+    if #wrong > 0 then lines[#lines + 1] = concat({ unpack(wrong, 1, 10) }, "; ") .. "." .. advice(wrong) end
+    if total == 0 then return nil, concat(lines, "\n") end
+    return concat(lines, "\n")
+  end
   local moved, by_source, problems = carry(stacks, most, to, arguments.toSlot, turtle_name)
   local lines = { format("%d %s moved to %s.", moved, item or (moved == 1 and "item" or "items"), to) }
   local shares = {}

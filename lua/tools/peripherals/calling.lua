@@ -5,6 +5,8 @@ local unpack = table.unpack or unpack
 
 -- Characters of all values of an answer, and bytes of one error.
 local LONGEST, ERROR = 32000, 1000
+-- Characters that each result has at least, so that its place is there.
+local LEAST = 40
 -- Tables within one another that are shown.
 local DEEPEST = 12
 -- Bytes of a table's key that is shown.
@@ -92,6 +94,18 @@ local function problem_of(call, methods_of)
   return nil
 end
 
+-- Numbers, as `3, 7 to 50`.
+local function ranges(numbers)
+  local parts, at = {}, 1
+  while at <= #numbers do
+    local first = numbers[at]
+    while numbers[at + 1] == numbers[at] + 1 do at = at + 1 end
+    parts[#parts + 1] = first == numbers[at] and tostring(first) or format("%d to %d", first, numbers[at])
+    at = at + 1
+  end
+  return concat(parts, ", ")
+end
+
 -- The arguments of a call, with the length that nulls among them leave.
 local function given(call)
   local arguments, count = call.arguments or {}, 0
@@ -119,12 +133,13 @@ local function call(arguments)
   end
   if #to_run > 0 then parallel.waitForAll(unpack(to_run)) end
 
-  local left, failed, errors = LONGEST, 0, {}
+  local left, failed, errors, left_out = LONGEST, 0, {}, {}
   for i, result in ipairs(results) do
-    local state = { left = math.floor(left / (#calls - i + 1)) }
+    -- Whole as long as there is room: of many long ones the last are left out, rather than the ends of all.
+    local state = { left = left - LEAST * (#calls - i) }
     local before = state.left
     if result.error == nil and result[1] == false then
-      result = { error = (gsub(tostring(result[2]):sub(1, ERROR + 1), "^[%w_%-%.]+:%d+: ", "")) }
+      result = { error = (gsub(tostring(result[2]):sub(1, ERROR + 1), "^[%w_%-%./]+:%d+: ", "")) }
     end
     if result.error then
       result.error = #result.error <= ERROR and result.error or result.error:sub(1, ERROR) .. "..."
@@ -137,14 +152,25 @@ local function call(arguments)
       local values = json.array({})
       for n = 2, result.n do values[n - 1] = plain(result[n], state, 1) end
       results[i] = { values = values }
-      if state.is_cut then
-        results[i].cut = "There is more than fits: call it without others, or return a part of it by exec-lua."
+      if state.is_cut and i > 1 then
+        results[i] = { leftOut = true }
+        left_out[#left_out + 1] = i
+        state.left = before - LEAST
+      elseif state.is_cut then
+        results[i].cut = "There is more than fits: return a part of it by exec-lua."
       end
     end
-    left = left - (before - state.left)
+    left = left - math.min(before - state.left, left)
   end
-  if failed == #calls then return nil, concat(errors, "\n"):sub(1, ERROR * 4) end
-  return { results = results, failed = failed > 0 and failed or nil }
+  if failed == #calls then
+    local told = concat(errors, "\n")
+    return nil, cost_of(told) > ERROR * 4 and beginning_of(told, ERROR * 4) or told
+  end
+  return {
+    results = results, failed = failed > 0 and failed or nil,
+    leftOut = #left_out > 0 and format("There was no room for what these answered: %s. They were called; where that "
+      .. "changes nothing, call them again without the others.", ranges(left_out)) or nil,
+  }
 end
 
 return { call = call }

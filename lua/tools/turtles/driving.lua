@@ -14,11 +14,18 @@ local TRIES = 5
 local GPS_SECONDS = 1
 -- The longest way that is kept, to be gone back on, in blocks.
 local WAY = 10000
+-- How many steps a call has, once those that repeat others are written out.
+local STEPS_OF_A_CALL = 10000
 
 local HEADINGS = { [0] = "north", "east", "south", "west" }
 -- What a block on changes, by heading.
 local AHEAD = { [0] = { 0, -1 }, { 1, 0 }, { 0, 1 }, { -1, 0 } }
 local ENDS = { front = "", up = "Up", down = "Down" }
+
+-- The slots that are the crafting grid, row by row.
+local GRID = { { 1, 2, 3 }, { 5, 6, 7 }, { 9, 10, 11 } }
+-- The age at which a plant is ripe; of others that have an age, 7.
+local RIPE = { beetroots = 3, nether_wart = 3, sweet_berry_bush = 3, cocoa = 2 }
 
 local NO_TURTLE = "Only turtles can do that; this computer isn't one. list-computers tells which are."
 
@@ -30,7 +37,15 @@ local function rotate(x, z, turns)
   return x, z
 end
 
+--- A place as a table's key.
+local function key_of(x, y, z) return x .. " " .. y .. " " .. z end
+
 local function short(name) return (name:gsub("^minecraft:", "")) end
+
+--- Whether a name is meant: as a whole, or without what is before the colon.
+local function is_called(name, wanted)
+  return name == wanted or name:match(":(.*)$") == wanted
+end
 
 local function count_text(count, singular) return count .. " " .. singular .. (count == 1 and "" or "s") end
 
@@ -97,7 +112,7 @@ local function new_drive(dig)
   return setmetatable({
     base = base, dig = dig,
     x = 0, y = 0, z = 0, heading = 0,
-    way = {}, dug = {}, seen = {},
+    way = {}, filled = {}, dug = {}, seen = {}, passed = {},
   }, Drive)
 end
 
@@ -191,6 +206,7 @@ function Drive:move(name, is_return)
   self.x = self.x + ahead[1] * (move.along or 0)
   self.z = self.z + ahead[2] * (move.along or 0)
   self.y = self.y + (move.rise or 0)
+  self.filled[key_of(self.x, self.y, self.z)] = nil
   if not is_return and #self.way < WAY then self.way[#self.way + 1] = { self.x, self.y, self.z } end
   keep(self:place())
   return true
@@ -242,28 +258,59 @@ function Drive:go_to(x, y, z)
   return true
 end
 
---- Back on the way that it came, which is free, and turned as it was.
-function Drive:go_home()
-  for n = #self.way, 1, -1 do
-    local to = self.way[n - 1] or { 0, 0, 0 }
-    local x, y, z = to[1] - self.x, to[2] - self.y, to[3] - self.z
-    local ok, why = true, nil
-    if y ~= 0 then
-      ok, why = self:move(y > 0 and "up" or "down", true)
-    elseif x ~= 0 or z ~= 0 then
-      local ahead = AHEAD[self.heading]
-      if ahead[1] == -x and ahead[2] == -z then
-        ok, why = self:move("back", true)
-      else
-        for heading = 0, 3 do
-          if AHEAD[heading][1] == x and AHEAD[heading][2] == z then ok, why = self:turn(heading) end
-        end
-        if ok then ok, why = self:move("forward", true) end
-      end
+-- What is beside a place.
+local BESIDE = { { 0, 0, -1 }, { 0, 0, 1 }, { -1, 0, 0 }, { 1, 0, 0 }, { 0, 1, 0 }, { 0, -1, 0 } }
+
+--- The place that is on a side of the turtle.
+function Drive:key_beside(side)
+  local ahead = side == "front" and AHEAD[self.heading] or { 0, 0 }
+  local rise = side == "up" and 1 or side == "down" and -1 or 0
+  return key_of(self.x + ahead[1], self.y + rise, self.z + ahead[2])
+end
+
+--- To a place beside the turtle.
+function Drive:step_to(x, y, z)
+  x, y, z = x - self.x, y - self.y, z - self.z
+  if y ~= 0 then return self:move(y > 0 and "up" or "down", true) end
+  local ahead = AHEAD[self.heading]
+  if ahead[1] == -x and ahead[2] == -z then return self:move("back", true) end
+  for heading = 0, 3 do
+    if AHEAD[heading][1] == x and AHEAD[heading][2] == z then
+      local ok, why = self:turn(heading)
+      if not ok then return false, why end
     end
-    if not ok then return false, why end
-    self.way[n] = nil
   end
+  return self:move("forward", true)
+end
+
+--- Back by where it came, which is free but for what it has put there itself, and turned as it was. Where its way went
+-- past itself, it goes straight across.
+function Drive:go_home()
+  local way, at = self.way, { [key_of(0, 0, 0)] = 0 }
+  for n, place in ipairs(way) do
+    local key = key_of(place[1], place[2], place[3])
+    if not self.filled[key] then at[key] = at[key] or n end
+  end
+  local now = #way + 1
+  while self.x ~= 0 or self.y ~= 0 or self.z ~= 0 do
+    local next_one
+    for _, by in ipairs(BESIDE) do
+      local n = at[key_of(self.x + by[1], self.y + by[2], self.z + by[3])]
+      if n and n < now and (not next_one or n < next_one) then next_one = n end
+    end
+    -- It has built over its way, or the way was too long to be kept.
+    if not next_one then
+      local ok, why = self:go_to(0, 0, 0)
+      if not ok then return false, why end
+      break
+    end
+    local to = way[next_one] or { 0, 0, 0 }
+    local ok, why = self:step_to(to[1], to[2], to[3])
+    if not ok then return false, why end
+    now = next_one
+    for n = #way, now + 1, -1 do way[n] = nil end
+  end
+  self.way = {}
   return self:turn(0)
 end
 
@@ -276,10 +323,9 @@ local function slot_of(wanted)
     if number < 1 or number > 16 or number % 1 ~= 0 then return nil, "slots are from 1 to 16" end
     return number
   end
-  local whole = wanted:find(":", 1, true) and wanted or "minecraft:" .. wanted
   for slot = 1, 16 do
     local item = turtle.getItemDetail(slot)
-    if item and (item.name == whole or item.name == wanted or item.name:match(":(.*)$") == wanted) then return slot end
+    if item and is_called(item.name, wanted) then return slot end
   end
   return nil, "it has no " .. wanted
 end
@@ -320,6 +366,111 @@ local function refuel(count)
   return true
 end
 
+---------------------------------------------------------------- crafting
+
+--- What a recipe wants by slot: `coal / stick` is one above the other, `-` is an empty place.
+local function recipe_of(words)
+  local wanted, row, column = {}, 1, 0
+  for word in table.concat(words, " "):gsub("/", " / "):gmatch("%S+") do
+    if word == "/" then
+      row, column = row + 1, 0
+    else
+      column = column + 1
+      local slot = GRID[row] and GRID[row][column]
+      if not slot then return nil, "a recipe has up to 3 rows of 3, such as craft stone stone / - stick" end
+      if word ~= "-" then wanted[slot] = word end
+    end
+  end
+  return wanted
+end
+
+--- The item that a word of a recipe means: `planks` is any of them, the one of which there are most.
+local function meant_by(word)
+  local counts, best = {}, nil
+  for slot = 1, 16 do
+    local item = turtle.getItemDetail(slot)
+    if item and (is_called(item.name, word) or item.name:sub(-#word - 1) == "_" .. word) then
+      counts[item.name] = (counts[item.name] or 0) + item.count
+      if not best or counts[item.name] > counts[best] then best = item.name end
+    end
+  end
+  if not best then return nil, "it has no " .. word end
+  return best, counts[best]
+end
+
+--- How many of an item are in a slot.
+local function count_in(slot, name)
+  local item = turtle.getItemDetail(slot)
+  return item and item.name == name and item.count or 0
+end
+
+--- Empties the slots that a recipe needs for something else.
+local function clear(names)
+  for slot, name in pairs(names) do
+    if turtle.getItemCount(slot) > 0 and count_in(slot, name) == 0 then
+      local free
+      for other = 16, 1, -1 do
+        if not names[other] and turtle.getItemCount(other) == 0 then free = other end
+      end
+      if not free then return false, "it has no free slot to lay out the recipe by: drop something first" end
+      turtle.select(slot)
+      turtle.transferTo(free)
+    end
+  end
+  return true
+end
+
+--- Shares out all there is of an item among its slots of the grid.
+local function share_out(name, total, cells)
+  local due = {}
+  for i, slot in ipairs(cells) do due[slot] = math.floor(total / #cells) + (i <= total % #cells and 1 or 0) end
+  for slot = 1, 16 do
+    local spare = count_in(slot, name) - (due[slot] or 0)
+    for _, cell in ipairs(cells) do
+      local lacks = due[cell] - count_in(cell, name)
+      if spare > 0 and lacks > 0 then
+        turtle.select(slot)
+        turtle.transferTo(cell, math.min(spare, lacks))
+        spare = count_in(slot, name) - (due[slot] or 0)
+      end
+    end
+  end
+end
+
+--- Lays what it carries into the grid as a recipe says it. The game crafts only if nothing is left beside.
+local function lay_out(words)
+  local wanted, why = recipe_of(words)
+  if not wanted then return false, why end
+  local names, totals, cells = {}, {}, {}
+  for slot = 1, 16 do
+    if wanted[slot] then
+      local name, total = meant_by(wanted[slot])
+      if not name then return false, total end
+      names[slot], totals[name] = name, total
+      cells[name] = cells[name] or {}
+      table.insert(cells[name], slot)
+    end
+  end
+  local ok
+  ok, why = clear(names)
+  if not ok then return false, why end
+  for name, total in pairs(totals) do
+    local needed = #cells[name]
+    if total < needed then return false, format("it has only %d %s, and needs %d", total, short(name), needed) end
+    share_out(name, total, cells[name])
+  end
+  for slot = 1, 16 do
+    local item = not names[slot] and turtle.getItemDetail(slot)
+    if item then
+      return false, format("the game crafts only if nothing else is carried: drop the %d %s in slot %d first",
+        item.count, short(item.name), slot)
+    end
+  end
+  return true
+end
+
+---------------------------------------------------------------- the steps themselves
+
 local STEPS = {}
 
 for _, name in ipairs { "forward", "back", "up", "down" } do
@@ -330,21 +481,44 @@ function STEPS.left(drive, step) return times(step, function() return drive:turn
 
 function STEPS.right(drive, step) return times(step, function() return drive:turn(drive.heading + 1) end) end
 
-function STEPS.dig(drive, step) return drive:dig_out(step.side) end
+--- Whether a block is all that words say of it: a name, or ripe.
+local function is_as_said(block, words)
+  for _, word in ipairs(words) do
+    if word == "ripe" then
+      local age = block.state and tonumber(block.state.age) or block.metadata
+      if not age or age < (RIPE[block.name:match(":(.*)$")] or 7) then return false end
+    elseif not is_called(block.name, word) then
+      return false
+    end
+  end
+  return true
+end
+
+function STEPS.dig(drive, step)
+  if #step.words > 0 then
+    local is_there, block = turtle["inspect" .. ENDS[step.side]]()
+    if not is_there or not is_as_said(block, step.words) then return true end
+  end
+  return drive:dig_out(step.side)
+end
 
 function STEPS.attack(_, step) return times(step, turtle["attack" .. ENDS[step.side]]) end
 
 function STEPS.inspect(drive, step)
-  drive.seen[#drive.seen + 1] = (step.side == "front" and "in front" or step.side) .. ": "
-    .. short(inspected(step.side) or "nothing")
+  local is_there, block = turtle["inspect" .. ENDS[step.side]]()
+  local what = is_there and short(block.name) or "nothing"
+  if is_there and block.state and block.state.age then what = format("%s (age %s)", what, tostring(block.state.age)) end
+  drive.seen[#drive.seen + 1] = (step.side == "front" and "in front" or step.side) .. ": " .. what
   return true
 end
 
-function STEPS.place(_, step)
+function STEPS.place(drive, step)
   step.word, step.number = step.word or step.number, nil
   local ok, why = select_for(step)
   if not ok then return false, why end
-  return turtle["place" .. ENDS[step.side]]()
+  ok, why = turtle["place" .. ENDS[step.side]]()
+  if ok then drive.filled[drive:key_beside(step.side)] = true end
+  return ok, why
 end
 
 function STEPS.select(_, step)
@@ -372,6 +546,10 @@ end
 
 function STEPS.craft(_, step)
   if not turtle.craft then return false, "it has no crafting table on a side: select one, then equip left" end
+  if #step.words > 0 then
+    local ok, why = lay_out(step.words)
+    if not ok then return false, why end
+  end
   return turtle.craft(step.number)
 end
 
@@ -403,9 +581,11 @@ function STEPS.home(drive) return drive:go_home() end
 
 local OTHER_NAMES = { turnleft = "left", turnright = "right" }
 
---- Reads a step: `digUp`, `place 2 up`, `drop coal 5`.
+--- Reads a step: `digUp`, `place 2 up`, `drop coal 5`, `suck?`.
 local function parse(text)
-  local step = { side = "front", numbers = {} }
+  local step = { side = "front", numbers = {}, words = {}, text = text:match("^%s*(.-)%s*$") }
+  local sure = step.text:match("^(.-)%s*%?$")
+  step.may_fail, text = sure ~= nil, sure or text
   for word in text:gmatch("%S+") do
     local lower = word:lower()
     if not step.name then
@@ -423,11 +603,12 @@ local function parse(text)
       step.side = lower
     elseif lower ~= "front" and lower ~= "forward" then
       step.word = lower
+      step.words[#step.words + 1] = lower
     end
   end
   if not STEPS[step.name] then
     return nil, "there is no such step; there are attack, back, craft, dig, down, drop, equip, face, forward, goto, "
-      .. "home, inspect, left, place, refuel, right, select, suck, up"
+      .. "home, inspect, left, place, refuel, repeat N: ..., right, select, suck, up"
   end
   for _, number in ipairs(step.numbers) do
     if number % 1 ~= 0 or (step.name ~= "goto" and (number < 0 or number > 10000)) then
@@ -435,6 +616,38 @@ local function parse(text)
     end
   end
   return step
+end
+
+--- Adds to a list what a text says is to be done: steps with `;` between. `repeat 3: dig; forward` repeats all that
+-- follows it, or what is in brackets: `repeat 3: (repeat 2: forward); dig up`.
+local function read(text, list)
+  local rest = text:match("^%s*(.-)%s*$")
+  repeat
+    local count, body = rest:match("^[Rr]epeat%s+(%d+)%s*:%s*(.*)$")
+    local group, after = rest:match("^(%b())%s*;?%s*(.*)$")
+    if count or group then
+      local rounds, some = tonumber(count or 1), {}
+      local ok, why = read(body or group:sub(2, -2), some)
+      if not ok then return nil, why end
+      if #list + rounds * #some > STEPS_OF_A_CALL then
+        return nil, format("with it there are more than %d steps", STEPS_OF_A_CALL)
+      end
+      for round = 1, rounds do
+        for _, one in ipairs(some) do
+          local label = count and format(" in round %d of %d", round, rounds) or ""
+          list[#list + 1] = { step = one.step, round = one.round .. label }
+        end
+      end
+      rest = count and "" or after
+    else
+      local first
+      first, rest = rest:match("^([^;]*);?%s*(.*)$")
+      local step, why = parse(first)
+      if not step then return nil, why end
+      list[#list + 1] = { step = step, round = "" }
+    end
+  until rest == ""
+  return true
 end
 
 ---------------------------------------------------------------- what is told
@@ -453,6 +666,17 @@ local function dug_text(dug)
   return table.concat(parts, ", ")
 end
 
+--- The steps with a question mark that failed, and why the last time.
+local function passed_text(passed)
+  local parts = {}
+  for text, failed in pairs(passed) do
+    local times_text = failed.count > 1 and format(", %d times", failed.count) or ""
+    parts[#parts + 1] = format("`%s` (%s%s)", text, tostring(failed.why), times_text)
+  end
+  table.sort(parts)
+  return table.concat(parts, ", ")
+end
+
 --- How the turtle is after the steps, in lines.
 local function told(drive, first)
   drive:learn()
@@ -460,6 +684,7 @@ local function told(drive, first)
   keep(place)
   local lines = { first, "Now " .. place_text(place) .. "; " .. fuel_text() .. "." }
   if next(drive.dug) then lines[#lines + 1] = "Dug: " .. dug_text(drive.dug) .. "." end
+  if next(drive.passed) then lines[#lines + 1] = "Failed, and passed over: " .. passed_text(drive.passed) .. "." end
   if #drive.seen > 0 then lines[#lines + 1] = "Seen: " .. table.concat(drive.seen, "; ") .. "." end
   local free = 0
   for slot = 1, 16 do
@@ -469,27 +694,40 @@ local function told(drive, first)
   return table.concat(lines, "\n")
 end
 
-local function drive(arguments)
-  if not turtle then return nil, NO_TURTLE end
-  local steps = {}
-  -- Before the first is done: a slip in the last costs nothing.
-  for n, text in ipairs(arguments.steps) do
-    local step, why = parse(text)
-    if not step then return nil, format("Nothing was done: step %d, `%s`: %s.", n, text, why) end
-    steps[n] = step
-  end
-  local it = new_drive(arguments.dig)
-  local failure
-  for n, step in ipairs(steps) do
-    progress(arguments.steps[n], n - 1, #steps)
+--- Does the steps until one fails; how that is told, or nil.
+local function carry_out(it, steps, arguments)
+  local count = #arguments.steps
+  for n, one in ipairs(steps) do
+    local step = one.step
+    progress(step.text .. one.round, n - 1, #steps)
     local ok, why = STEPS[step.name](it, step)
-    if not ok then
-      local before = n == 1 and "nothing before it" or count_text(n - 1, "step") .. " before it done"
-      failure = format("Step %d of %d, `%s`, failed: %s (%s).", n, #steps, arguments.steps[n], tostring(why), before)
-      break
+    if not ok and step.may_fail then
+      local failed = it.passed[step.text] or { count = 0 }
+      failed.count, failed.why = failed.count + 1, why
+      it.passed[step.text] = failed
+    elseif not ok then
+      local number = one.number
+      local before = number == 1 and "nothing before it" or count_text(number - 1, "step") .. " before it done"
+      return format("Step %d of %d, `%s`%s, failed: %s (%s).", number, count, step.text, one.round, tostring(why),
+        before)
     end
   end
-  local first = failure or "Did " .. (#steps == 1 and "the step" or "all " .. #steps .. " steps") .. "."
+  return nil
+end
+
+local function drive(arguments)
+  if not turtle then return nil, NO_TURTLE end
+  local steps, count = {}, #arguments.steps
+  -- Before the first is done: a slip in the last costs nothing.
+  for n, text in ipairs(arguments.steps) do
+    local before = #steps
+    local ok, why = read(text, steps)
+    if not ok then return nil, format("Nothing was done: step %d, `%s`: %s.", n, text, why) end
+    for i = before + 1, #steps do steps[i].number = n end
+  end
+  local it = new_drive(arguments.dig)
+  local failure = carry_out(it, steps, arguments)
+  local first = failure or "Did " .. (count == 1 and "the step" or "all " .. count .. " steps") .. "."
   if arguments.home then
     local ok, why = it:go_home()
     first = first .. (ok and " It is back where it began." or " It could not come back: " .. tostring(why) .. ".")

@@ -48,8 +48,9 @@ function ACTIONS.receive(arguments)
   local seconds = (arguments.timeoutMs or WAIT) / 1000
   local sender, message, protocol = game.receive(arguments.protocol, seconds)
   if not sender then
-    return nil, format("No message%s came within %g seconds. Call again to wait on; what comes between two calls is "
-      .. "missed.", arguments.protocol and " of the protocol " .. arguments.protocol or "", seconds)
+    return nil, format("No message%s came within %s. Call again to wait on; what comes between two calls is "
+      .. "missed.", arguments.protocol and " of the protocol " .. arguments.protocol or "",
+      seconds == 1 and "1 second" or format("%g seconds", seconds))
   end
   return { from = sender, message = shown(message), protocol = protocol }
 end
@@ -71,7 +72,7 @@ local function act(arguments)
   local is_open, problem = open()
   if not is_open then return nil, problem end
   local ok, answer, why = pcall(ACTIONS[arguments.action], arguments)
-  if not ok then return nil, (tostring(answer):gsub("^[%w_%-%.]+:%d+: ", "")) end
+  if not ok then return nil, (tostring(answer):gsub("^[%w_%-%./]+:%d+: ", "")) end
   return answer, why
 end
 

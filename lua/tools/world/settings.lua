@@ -64,7 +64,7 @@ local function act(arguments)
   if arguments.value == nil then return nil, "Say which `value`." end
   local ok, problem = pcall(game.set, name, arguments.value)
   if not ok then
-    return nil, format("%s was not set: %s.", name, (tostring(problem):gsub("^[%w_%-%.]+:%d+: ", "")))
+    return nil, format("%s was not set: %s.", name, (tostring(problem):gsub("^[%w_%-%./]+:%d+: ", "")))
   end
   return format("%s = %s.%s", name, encoded(game.get(name)), save())
 end

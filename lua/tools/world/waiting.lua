@@ -75,6 +75,13 @@ local function has(event, values)
   return true
 end
 
+-- What comes in at each side.
+local function signals()
+  local powers = {}
+  for _, side in ipairs(redstone.getSides()) do powers[side] = redstone.getAnalogInput(side) end
+  return powers
+end
+
 --- `wait-event`.
 local function wait(arguments)
   local name, values = arguments.event, arguments.values or {}
@@ -83,7 +90,7 @@ local function wait(arguments)
   end
   local seconds = (arguments.timeoutMs or WAIT) / 1000
   local timer, due = os.startTimer(seconds), os.clock() + seconds
-  local others, kinds = 0, {}
+  local others, kinds, before = 0, {}, signals()
   while true do
     local event = table.pack(os.pullEvent())
     local kind = event[1]
@@ -94,8 +101,11 @@ local function wait(arguments)
       for i = 2, event.n do shown[i - 1] = plain(event[i], state, 1) end
       local answer = { event = kind, values = shown }
       if kind == "redstone" then
-        answer.input = {}
-        for _, side in ipairs(redstone.getSides()) do answer.input[side] = redstone.getAnalogInput(side) end
+        -- The game doesn't tell which has changed, and a pulse may be over when it is looked at.
+        answer.input, answer.changed = signals(), {}
+        for side, power in pairs(answer.input) do
+          if power ~= before[side] then answer.changed[side] = { before[side], power } end
+        end
       end
       return answer
     end
@@ -107,8 +117,10 @@ local function wait(arguments)
       end
     end
   end
-  return nil, format("%s did not happen within %g seconds%s. Call again to wait on; what happens between two calls is "
-    .. "missed.", name and "The event " .. name .. (next(values) and " with these values" or "") or "No event", seconds,
+  return nil, format("%s within %s%s. Call again to wait on; what happens between two calls is missed.",
+    name and "The event " .. name .. (next(values) and " with these values" or "") .. " did not happen"
+      or "No event happened",
+    seconds == 1 and "1 second" or format("%g seconds", seconds),
     others > 0 and format(" (others did, %d: %s)", others, table.concat(kinds, ", ")) or "")
 end
 

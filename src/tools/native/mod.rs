@@ -32,7 +32,7 @@ use typed::named;
 pub fn all(host: &Arc<HostHandler>, probe_time: Duration) -> Natives {
     let kept = &Arc::<Kept>::default();
     Natives::from([
-        named(call_tool::CallTool, kept),
+        named(call_tool::CallTool { kept: kept.clone() }, kept),
         named(cancel_job::CancelJob, kept),
         named(exec_lua::ExecLua, kept),
         named(find_tools::FindTools, kept),

@@ -2,6 +2,7 @@
 
 pub mod bridge;
 pub mod computer;
+pub mod kept;
 pub mod linked;
 pub mod memory;
 pub mod pace;

@@ -64,7 +64,7 @@ local chest = {
 }
 local others = {
   monitor_0 = {
-    type = "monitor", write = function() end, getSize = function() return 7, 5 end,
+    type = "monitor", write = function(...) return ... end, getSize = function() return 7, 5 end,
     fails = function() error("it is broken", 0) end,
     much = function() return ("x"):rep(100000) end, deep = function() local t = {} t.t = t return t, nil, print end,
   },

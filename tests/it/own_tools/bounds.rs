@@ -47,6 +47,10 @@ fn worst() -> Vec<(&'static str, Value)> {
             json!({"action": "copy", "path": format!("many/{long}1"), "to": "z"}),
         ),
         ("manage-files", json!({"action": "undo"})),
+        (
+            "copy-files",
+            json!({"from": 1, "path": "/many", "to": [1, 7], "toPath": "y".repeat(5_000)}),
+        ),
         ("list-peripherals", json!({})),
         ("call-peripheral", calls("much")),
         ("call-peripheral", calls("nested")),
@@ -120,7 +124,7 @@ async fn no_answer_is_longer_than_clients_take_however_much_there_is() {
     let call = json!({"code": events, "timeoutMs": 50});
     bridge.call("exec-lua", call).await;
     for (tool, mut arguments) in worst {
-        if tool != "lookup" {
+        if !["copy-files", "lookup"].contains(&tool) {
             arguments["computerId"] = 1.into();
         }
         let answer = bridge.call(tool, arguments.clone()).await;

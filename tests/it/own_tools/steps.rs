@@ -1,12 +1,14 @@
 //! What tools are asked and what comes of it, step after step, as files beside this one say it.
 
-use std::{collections::BTreeMap, fs, path::Path};
+use std::{fs, path::Path};
 
-use regex::{Captures, Regex};
 use serde::Deserialize;
 use serde_json::{Value, json};
 
-use crate::common::bridge::Bridge;
+use crate::common::{
+    bridge::Bridge,
+    kept::{Kept, filled, filled_value, keep},
+};
 
 /// One call, and what its answer is to be.
 #[derive(Debug, Deserialize)]
@@ -37,7 +39,7 @@ struct Step {
     at: Vec<(String, String)>,
     /// Patterns whose group is kept under a name.
     #[serde(default)]
-    keeps: BTreeMap<String, String>,
+    keeps: Kept,
 }
 
 #[derive(Debug, Deserialize)]
@@ -45,36 +47,12 @@ struct Steps {
     step: Vec<Step>,
 }
 
-/// What was kept, put in its places.
-fn filled(text: &str, kept: &BTreeMap<String, String>) -> String {
-    let place = Regex::new(r"\{([a-z]+)\}").unwrap();
-    place
-        .replace_all(text, |found: &Captures<'_>| {
-            kept.get(&found[1])
-                .cloned()
-                .unwrap_or_else(|| found[0].to_owned())
-        })
-        .into_owned()
-}
-
-fn filled_value(value: &Value, kept: &BTreeMap<String, String>) -> Value {
-    match value {
-        Value::String(text) => Value::from(filled(text, kept)),
-        Value::Array(items) => items.iter().map(|item| filled_value(item, kept)).collect(),
-        Value::Object(fields) => fields
-            .iter()
-            .map(|(name, field)| (name.clone(), filled_value(field, kept)))
-            .collect(),
-        other => other.clone(),
-    }
-}
-
 /// Takes the steps of a file with a computer that is linked, but for those that need more than its agent can.
 pub async fn take(bridge: &mut Bridge, computer: u64, file: &str, is_version_1: bool) {
     let path = Path::new(env!("CARGO_MANIFEST_DIR")).join("tests/it/own_tools");
     let text = fs::read_to_string(path.join(file)).unwrap();
     let steps: Steps = toml::from_str(&text).unwrap();
-    let mut kept = BTreeMap::new();
+    let mut kept = Kept::new();
     for (number, step) in steps.step.iter().enumerate() {
         if step.version > 1 && is_version_1 {
             continue;
@@ -123,12 +101,6 @@ pub async fn take(bridge: &mut Bridge, computer: u64, file: &str, is_version_1: 
             }
             assert_eq!(there, expected, "{place}: {told}");
         }
-        for (name, pattern) in &step.keeps {
-            let found = Regex::new(pattern).unwrap();
-            let found = found
-                .captures(&answer.text)
-                .unwrap_or_else(|| panic!("{told}"));
-            kept.insert(name.clone(), found[1].to_owned());
-        }
+        keep(&mut kept, &step.keeps, &answer.text, &told);
     }
 }
