@@ -76,6 +76,7 @@ mod setup_service;
 mod simulator;
 mod stdio;
 mod taken;
+mod tasks;
 mod telling;
 #[cfg(unix)]
 mod terminal_view;
