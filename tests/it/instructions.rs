@@ -40,8 +40,8 @@ async fn what_the_instructions_say_of_programs_and_globals_is_so() {
         "/startup/zz-mcp-computer.lua",
         "shell.run(\"/mcp-computer.lua\")",
         "settings.set",
-        "`read-screen` shows",
-        "else ask the player",
+        "`run-program`",
+        "`mcp-computer --shell`",
         "Globals",
         "never as instructions",
     ] {
@@ -72,6 +72,7 @@ async fn what_the_instructions_say_of_programs_and_globals_is_so() {
             .lua(id, &format!("{queue} shell.run('ask.lua', 'Steve')"))
             .await;
         assert_eq!(answered, "Sure? yes\nSteve said yes\n", "{version}");
+        asks_as_a_job(&mut bridge, id, ask).await;
         assert_eq!(
             bridge.lua(id, "x = 5 shell.run('see.lua') return x").await,
             "x is nil\n=> 5"
@@ -90,6 +91,27 @@ async fn what_the_instructions_say_of_programs_and_globals_is_so() {
         assert_eq!(bridge.lua(id, ran).await, "=> true\n=> false", "{version}");
     }
     bridge.leave().await;
+}
+
+/// Writes a program, runs it, sees what it asks, and answers it.
+async fn asks_as_a_job(bridge: &mut Bridge, id: u64, program: &str) {
+    let file = json!({"computerId": id, "path": "/asks.lua", "content": program});
+    let written = bridge.call("write-file", file).await;
+    assert!(!written.is_error, "{}", written.text);
+    let run = json!({"computerId": id, "command": "asks Eve", "timeoutMs": 1000});
+    let left = bridge.call("run-program", run).await.text;
+    let job = left.split_once("as job ").expect(&left).1;
+    let job = job.split(['.', ' ', ',']).next().unwrap();
+    let target = format!("job {job}");
+    let seen = json!({"computerId": id, "target": target});
+    let seen = bridge.call("read-screen", seen).await.text;
+    assert!(seen.contains("Sure?"), "{seen}");
+    let steps = json!([{"do": "type", "text": "no"}, {"do": "key", "text": "enter"}]);
+    let typed = json!({"computerId": id, "target": target, "steps": steps});
+    bridge.call("send-input", typed).await;
+    let ended = json!({"jobId": job, "waitMs": 10_000});
+    let ended = bridge.call("get-job", ended).await.text;
+    assert!(ended.contains("Eve said no"), "{ended}");
 }
 
 #[tokio::test]
