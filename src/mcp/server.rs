@@ -299,7 +299,7 @@ impl Server {
         let listener = self.waiting(&context, line);
         let notes = Notes::default();
         let call = tool.call(
-            self.at_hand(&catalogue, &listener, &notes, &noted.call),
+            self.at_hand(&catalogue, &listener, &notes, Some(&noted.call)),
             arguments,
         );
         let span = tracing::debug_span!("call", client = name_of_client(&context), tool = %name);
@@ -349,7 +349,7 @@ impl Server {
         };
         let listener = self.waiting(&context, line);
         let notes = Notes::default();
-        let at_hand = self.at_hand(&catalogue, &listener, &notes, &noted.call);
+        let at_hand = self.at_hand(&catalogue, &listener, &notes, Some(&noted.call));
         let call = prompt.get(at_hand, request.arguments);
         let got = guarded(name, listener.during(call), &noted.call, &context).await?;
         noted.ends(outcome_of(&got));
@@ -381,7 +381,7 @@ impl Server {
         let listener = self.waiting(&context, line);
         let notes = Notes::default();
         let call = resource.read(
-            self.at_hand(&catalogue, &listener, &notes, &noted.call),
+            self.at_hand(&catalogue, &listener, &notes, Some(&noted.call)),
             uri,
         );
         let read = guarded(uri, listener.during(call), &noted.call, &context).await?;
@@ -394,14 +394,14 @@ impl Server {
         others: &'a dyn Others,
         listener: &'a Waiting,
         notes: &'a Notes,
-        call: &'a Call,
+        call: Option<&'a Call>,
     ) -> Context<'a> {
         Context {
             fleet: &self.fleet,
             others,
             listener,
             notes,
-            call: Some(call),
+            call,
             stand_in: None,
             depth: 0,
         }
@@ -752,14 +752,19 @@ impl ServerHandler for Server {
             context: request.context,
             attached: attached(&context.meta),
         };
+        let catalogue = seat.catalogue_for(&context);
+        let listener = self.waiting(&context, Arc::new(Line::new(None)));
+        let notes = Notes::default();
+        // Whoever completes asks at each letter: such calls are not worth a note.
+        let at_hand = self.at_hand(&catalogue, &listener, &notes, None);
         let completed = async {
             match &request.r#ref {
                 Reference::Prompt(prompt) => match view.prompt(&prompt.name) {
-                    Some(prompt) => prompt.complete(&begun).await,
+                    Some(prompt) => prompt.complete(at_hand, &begun).await,
                     None => Ok(of_values(Vec::new())),
                 },
                 Reference::Resource(template) => match view.resource(&template.uri) {
-                    Some(resource) => resource.complete(&begun).await,
+                    Some(resource) => resource.complete(at_hand, &begun).await,
                     None => Ok(of_values(Vec::new())),
                 },
                 _ => Ok(of_values(Vec::new())),

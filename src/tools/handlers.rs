@@ -149,6 +149,7 @@ impl Handler for OnComputer {
                 exclusive: self.exclusive,
                 is_kept: true,
                 pauses: self.pauses,
+                is_listed: true,
             };
             let ran = self
                 .couriers

@@ -182,7 +182,11 @@ impl Kit {
             Some(handler) => Some((code_of(handler)?, self.host.clone())),
             None => None,
         };
-        Ok(Arc::new(EntryPrompt::new(spec, handler)))
+        Ok(Arc::new(EntryPrompt::new(
+            spec,
+            handler,
+            self.couriers.clone(),
+        )))
     }
 
     fn resource(&self, spec: ResourceSpec) -> Result<Arc<dyn Resource>, KitError> {

@@ -41,11 +41,16 @@ pub struct Piece<'a> {
     pub is_kept: bool,
     /// Whether a person's pause holds it up.
     pub pauses: bool,
+    /// Whether it is worth a place in lists of jobs.
+    pub is_listed: bool,
 }
 
 impl<'a> Piece<'a> {
     /// What its job is about: in lists a handler is known by its name, and what a script asks for by its code.
     pub fn about(&self) -> About<'a> {
+        if !self.is_listed {
+            return About::unlisted();
+        }
         let code = if self.is_kept { self.name } else { self.source };
         About::listed(code, self.exclusive).of_script(!self.is_kept)
     }
@@ -191,6 +196,7 @@ mod tests {
             exclusive: false,
             is_kept: true,
             pauses: false,
+            is_listed: true,
         }
     }
 

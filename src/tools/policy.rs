@@ -16,7 +16,7 @@ pub const ALL_SETS: &str = "all";
 
 /// The sets that are the bridge's own. Nothing from elsewhere gets into one of them by its name: whoever allows `core`
 /// means ours.
-pub const OWN_SETS: [&str; 11] = [
+pub const OWN_SETS: [&str; 12] = [
     ALL_SETS,
     "agents",
     "computer-files",
@@ -25,6 +25,7 @@ pub const OWN_SETS: [&str; 11] = [
     "game-notes",
     "inventories",
     "peripherals",
+    "prompts",
     "turtles",
     "upstream",
     "world",

@@ -14,9 +14,11 @@ use super::{
     client::Client,
     completion::{Begun, of_values},
     content::{self, ContentError, shown},
+    couriers::Couriers,
     host::{Code, HostHandler, NotWell, Rights},
     legible,
-    manifest::{Message, PromptSpec, TIME},
+    manifest::{Choices, Message, PromptSpec, TIME},
+    own_resources::completing::{self, Beginning},
     placeholders::{filled, filled_value},
     tool::{Context, Others},
 };
@@ -59,7 +61,11 @@ pub trait Prompt: Send + Sync {
     ///
     /// # Errors
     /// Somebody else's, who was asked.
-    fn complete<'a>(&'a self, _: &'a Begun) -> BoxFuture<'a, Result<CompleteResult, ErrorData>> {
+    fn complete<'a>(
+        &'a self,
+        _: Context<'a>,
+        _: &'a Begun,
+    ) -> BoxFuture<'a, Result<CompleteResult, ErrorData>> {
         ready(Ok(of_values(Vec::new()))).boxed()
     }
 
@@ -92,12 +98,30 @@ enum PromptError {
 pub struct EntryPrompt {
     spec: PromptSpec,
     handler: Option<(Code, Arc<HostHandler>)>,
+    /// Brings the Lua to computers that tells what there is on one.
+    couriers: Arc<Couriers>,
 }
 
 impl EntryPrompt {
-    /// A prompt whose handler, if it has one, is this code.
-    pub fn new(spec: PromptSpec, handler: Option<(Code, Arc<HostHandler>)>) -> Self {
-        Self { spec, handler }
+    /// A prompt whose handler, if it has one, is this code. What completes its arguments gets to computers by `couriers`.
+    pub fn new(
+        spec: PromptSpec,
+        handler: Option<(Code, Arc<HostHandler>)>,
+        couriers: Arc<Couriers>,
+    ) -> Self {
+        Self {
+            spec,
+            handler,
+            couriers,
+        }
+    }
+
+    /// What the computer is called by that these arguments name, if one of them does.
+    fn computer<'a>(&self, begun: &'a Begun) -> Option<&'a str> {
+        let given = begun.context.as_ref()?;
+        let mut values = self.spec.values.iter();
+        let (name, _) = values.find(|(_, choices)| **choices == Choices::Computers)?;
+        given.get_argument(name).map(String::as_str)
     }
 
     /// An argument that it needs and that is not among these.
@@ -178,15 +202,21 @@ impl Prompt for EntryPrompt {
 
     fn complete<'a>(
         &'a self,
+        context: Context<'a>,
         begun: &'a Begun,
     ) -> BoxFuture<'a, Result<CompleteResult, ErrorData>> {
-        let text = begun.argument.value.to_lowercase();
-        let values = self.spec.values.get(&begun.argument.name);
-        let fitting = values
-            .into_iter()
-            .flatten()
-            .filter(|value| value.to_lowercase().starts_with(&text));
-        ready(Ok(of_values(fitting.cloned().collect()))).boxed()
+        async move {
+            let Some(choices) = self.spec.values.get(&begun.argument.name) else {
+                return Ok(of_values(Vec::new()));
+            };
+            let beginning = Beginning {
+                text: &begun.argument.value,
+                computer: self.computer(begun),
+            };
+            let fitting = completing::choices(choices, &self.couriers, context, beginning).await;
+            Ok(of_values(fitting))
+        }
+        .boxed()
     }
 
     fn spec(&self) -> Option<&PromptSpec> {

@@ -59,7 +59,11 @@ pub trait Resource: Send + Sync {
     ///
     /// # Errors
     /// Somebody else's, who was asked.
-    fn complete<'a>(&'a self, _: &'a Begun) -> BoxFuture<'a, Result<CompleteResult, ErrorData>> {
+    fn complete<'a>(
+        &'a self,
+        _: Context<'a>,
+        _: &'a Begun,
+    ) -> BoxFuture<'a, Result<CompleteResult, ErrorData>> {
         ready(Ok(of_values(Vec::new()))).boxed()
     }
 

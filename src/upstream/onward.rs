@@ -341,6 +341,7 @@ impl Prompt for ServerPrompt {
 
     fn complete<'a>(
         &'a self,
+        _: Context<'a>,
         begun: &'a Begun,
     ) -> BoxFuture<'a, Result<CompleteResult, ErrorData>> {
         async move {
@@ -387,6 +388,7 @@ impl Resource for ServerResource {
 
     fn complete<'a>(
         &'a self,
+        _: Context<'a>,
         begun: &'a Begun,
     ) -> BoxFuture<'a, Result<CompleteResult, ErrorData>> {
         async move {

@@ -261,6 +261,7 @@ impl Asker<'_> {
                 exclusive: options.exclusive,
                 is_kept: false,
                 pauses: true,
+                is_listed: true,
             };
             Ok(self
                 .couriers

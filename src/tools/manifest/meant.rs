@@ -63,7 +63,14 @@ pub const OF_ANNOTATIONS: &[&str] = &[
 ];
 
 /// The keys of a prompt's argument.
-pub const OF_ARGUMENT: &[&str] = &["name", "title", "description", "required", "values"];
+pub const OF_ARGUMENT: &[&str] = &[
+    "name",
+    "title",
+    "description",
+    "required",
+    "values",
+    "complete",
+];
 
 /// The keys of a prompt's message.
 pub const OF_MESSAGE: &[&str] = &["role", "content"];

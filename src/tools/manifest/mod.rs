@@ -28,7 +28,7 @@ use std::{
 pub use example::{Example, Expected, Given, Pattern};
 pub use handler::Handler;
 pub use namespace::{HostSpec, Namespace, NamespaceSpec};
-pub use prompt::{Message, Parent, PromptSpec};
+pub use prompt::{Choices, Message, Parent, PromptSpec};
 pub use provided::{Answered, Provided};
 pub use resource::{ResourceSpec, Shown, Text, Watch};
 pub use simulated::{Fuel, Simulated};

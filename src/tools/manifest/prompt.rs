@@ -29,9 +29,22 @@ pub struct PromptSpec {
     /// The Lua that writes its messages.
     pub handler: Option<Handler>,
     /// What an argument can be, for clients that complete it.
-    pub values: BTreeMap<String, Vec<String>>,
+    pub values: BTreeMap<String, Choices>,
     /// What it is given, and what comes of that.
     pub examples: Vec<Example>,
+}
+
+/// What an argument can be.
+#[derive(Debug, Clone, PartialEq, Eq)]
+pub enum Choices {
+    /// One of these.
+    Of(Vec<String>),
+    /// A computer, by its number or label.
+    Computers,
+    /// A path on the computer that another argument names, or on the only one.
+    Paths,
+    /// A peripheral of that computer.
+    Peripherals,
 }
 
 /// A message.
@@ -115,7 +128,7 @@ pub fn read(fields: &Fields<'_>, meta: &Fields<'_>, kind: Kind) -> Result<Prompt
     })
 }
 
-type Arguments = (Option<Vec<PromptArgument>>, BTreeMap<String, Vec<String>>);
+type Arguments = (Option<Vec<PromptArgument>>, BTreeMap<String, Choices>);
 
 fn arguments(meta: &Fields<'_>) -> Result<Arguments, Wrong> {
     let key = meta.first(&["mcp.prompt.arguments", "mcp.arguments"]);
@@ -139,13 +152,37 @@ fn arguments(meta: &Fields<'_>) -> Result<Arguments, Wrong> {
         if let Some(required) = fields.flag("required")? {
             argument = argument.with_required(required);
         }
-        if let Some(given) = fields.list("values")? {
-            let given = given.iter().map(|node| text_of(node, "values"));
-            values.insert(name, given.collect::<Result<_, _>>()?);
+        if let Some(choices) = choices(&fields)? {
+            values.insert(name, choices);
         }
         arguments.push(argument);
     }
     Ok((Some(arguments), values))
+}
+
+/// What an argument can be, if that is said: one of `values`, or one of those that `complete` names a kind of.
+fn choices(fields: &Fields<'_>) -> Result<Option<Choices>, Wrong> {
+    let values = fields.list("values")?;
+    let kind = fields.text("complete")?;
+    match (values, kind.as_deref()) {
+        (None, None) => Ok(None),
+        (Some(values), None) => {
+            let values = values.iter().map(|node| text_of(node, "values"));
+            Ok(Some(Choices::Of(values.collect::<Result<_, _>>()?)))
+        }
+        (None, Some("computers")) => Ok(Some(Choices::Computers)),
+        (None, Some("paths")) => Ok(Some(Choices::Paths)),
+        (None, Some("peripherals")) => Ok(Some(Choices::Peripherals)),
+        (None, Some(other)) => Err(Wrong {
+            line: fields.line_of("complete"),
+            reason: format!("`complete` must be computers, paths or peripherals, not {other}"),
+        }),
+        (Some(_), Some(_)) => Err(Wrong {
+            line: fields.line_of("complete"),
+            reason: "an argument has both `values` and `complete`; leave one of them out"
+                .to_owned(),
+        }),
+    }
 }
 
 fn messages(meta: &Fields<'_>) -> Result<Option<Vec<Message>>, Wrong> {

@@ -1,6 +1,6 @@
 //! Files and folders of a computer, as resources show them.
 
-use std::sync::Arc;
+use std::{sync::Arc, time::Duration};
 
 use rmcp::model::{MetaObject, ResourceContents};
 use serde::Deserialize;
@@ -55,6 +55,30 @@ impl FileError {
     }
 }
 
+/// How long somebody waits for a computer.
+#[derive(Clone, Copy)]
+pub struct Patience {
+    pub time: Duration,
+    /// Whether it is worth a place in lists of jobs.
+    pub is_listed: bool,
+}
+
+impl Patience {
+    /// That of a client that reads.
+    const OF_A_CALL: Self = Self {
+        time: TIME,
+        is_listed: true,
+    };
+
+    /// That of whoever looks by the way.
+    pub const fn by_the_way(time: Duration) -> Self {
+        Self {
+            time,
+            is_listed: false,
+        }
+    }
+}
+
 /// What a computer tells of a file or folder. Numbers may come as floats, and an empty list as an object.
 #[derive(Debug, Default, Deserialize)]
 #[serde(default)]
@@ -83,6 +107,11 @@ pub struct Entry {
 }
 
 impl Told {
+    /// How many bytes or entries there are.
+    pub fn total(&self) -> u64 {
+        whole(self.size)
+    }
+
     /// The entries, if it is a folder.
     pub fn entries(&self) -> Option<Vec<Entry>> {
         let entries = self.entries.as_ref()?.as_array();
@@ -110,15 +139,15 @@ pub async fn ask(
     context: Context<'_>,
     computer: &Arc<Computer>,
     (path, from): (&str, u64),
-    time: std::time::Duration,
+    patience: Patience,
 ) -> Result<Told, FileError> {
-    let told = ask_once(couriers, context, computer, (path, from), time).await?;
+    let told = ask_once(couriers, context, computer, (path, from), patience).await?;
     if !told.missing {
         return Ok(told);
     }
     // Programs of the game write é as one byte, and clients as two.
     if let Some(latin) = in_latin(path) {
-        let told = ask_once(couriers, context, computer, (&latin, from), time).await?;
+        let told = ask_once(couriers, context, computer, (&latin, from), patience).await?;
         if !told.missing {
             return Ok(told);
         }
@@ -134,7 +163,7 @@ async fn ask_once(
     context: Context<'_>,
     computer: &Arc<Computer>,
     (path, from): (&str, u64),
-    time: std::time::Duration,
+    patience: Patience,
 ) -> Result<Told, FileError> {
     let piece = Piece {
         name: "reading.lua",
@@ -144,8 +173,9 @@ async fn ask_once(
         exclusive: false,
         is_kept: true,
         pauses: false,
+        is_listed: patience.is_listed,
     };
-    let ran = couriers.run(context, computer, piece, time).await;
+    let ran = couriers.run(context, computer, piece, patience.time).await;
     let mut values = ran.end?;
     if let [Value::Null, problem, ..] = values.as_slice() {
         let problem = text::read(&content::shown(problem)).into_owned();
@@ -180,7 +210,14 @@ pub async fn read(
     uri: &str,
 ) -> Result<Vec<ResourceContents>, FileError> {
     let computer = choose(Some(computer.key), context.fleet).await?;
-    let told = ask(couriers, context, &computer, (path, from), TIME).await?;
+    let told = ask(
+        couriers,
+        context,
+        &computer,
+        (path, from),
+        Patience::OF_A_CALL,
+    )
+    .await?;
     let key = computer.key;
     if let Some(entries) = told.entries() {
         return Ok(vec![in_json(
@@ -197,7 +234,7 @@ pub async fn read(
         (None, None) => return Err(FileError::Odd(key)),
     };
     let content = content.with_mime_type(mime_type(path, told.text.is_some()));
-    let (size, last) = (whole(told.size), whole(told.last));
+    let (size, last) = (told.total(), whole(told.last));
     let mut notes = MetaObject::new();
     notes.insert("mcp-bridge/size".to_owned(), json!(size));
     if told.latin {
@@ -238,11 +275,11 @@ fn folder(computer: ComputerKey, path: &str, from: u64, told: &Told, entries: &[
     });
     let mut fields = json!({
         "path": text::read(path),
-        "total": whole(told.size),
+        "total": told.total(),
         "entries": shown.collect::<Vec<_>>(),
     });
     let last = from - 1 + entries.len() as u64;
-    if last < whole(told.size) {
+    if last < told.total() {
         fields["next"] = json!(address::of_rest(computer, path, last + 1));
     }
     if let Some(free) = told.free {

@@ -4,6 +4,7 @@
 //! policy leads through here.
 
 mod address;
+pub mod completing;
 mod files;
 mod json;
 mod listing;

@@ -3,10 +3,21 @@
 use std::sync::Arc;
 
 use futures_util::{FutureExt, future::BoxFuture};
-use rmcp::{ErrorData, model::ReadResourceResult};
+use rmcp::{
+    ErrorData,
+    model::{CompleteResult, ReadResourceResult},
+};
 
-use super::reading::Reader;
-use crate::tools::{manifest::Shown, resource::Resource, tool::Context};
+use super::{
+    completing::{self, Beginning},
+    reading::Reader,
+};
+use crate::tools::{
+    completion::{Begun, of_values},
+    manifest::{Choices, Shown},
+    resource::Resource,
+    tool::Context,
+};
 
 /// One of them as clients are shown it; or, shown to nobody, all of their URIs.
 pub struct OwnResource {
@@ -47,6 +58,30 @@ impl Resource for OwnResource {
                 Ok(contents) => Ok(ReadResourceResult::new(contents)),
                 Err(problem) => Err(problem.told(uri)),
             }
+        }
+        .boxed()
+    }
+
+    fn complete<'a>(
+        &'a self,
+        context: Context<'a>,
+        begun: &'a Begun,
+    ) -> BoxFuture<'a, Result<CompleteResult, ErrorData>> {
+        async move {
+            let choices = match begun.argument.name.as_str() {
+                "id" if self.uri.contains("{id}") => Choices::Computers,
+                "path" if self.uri.contains("{+path}") => Choices::Paths,
+                _ => return Ok(of_values(Vec::new())),
+            };
+            let given = begun.context.as_ref();
+            let computer = given.and_then(|given| given.get_argument("id"));
+            let beginning = Beginning {
+                text: &begun.argument.value,
+                computer: computer.map(String::as_str),
+            };
+            let couriers = &self.reader.couriers;
+            let fitting = completing::choices(&choices, couriers, context, beginning).await;
+            Ok(of_values(fitting))
         }
         .boxed()
     }

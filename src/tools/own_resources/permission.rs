@@ -11,6 +11,7 @@ pub const LIST_COMPUTERS: &str = "list-computers";
 pub const READ_SCREEN: &str = "read-screen";
 pub const LIST_FILES: &str = "list-files";
 pub const READ_FILE: &str = "read-file";
+pub const LIST_PERIPHERALS: &str = "list-peripherals";
 
 /// It may not.
 #[derive(Debug, Error)]

@@ -230,9 +230,10 @@ impl Prompt for ThingPrompt {
 
     fn complete<'a>(
         &'a self,
+        context: Context<'a>,
         begun: &'a Begun,
     ) -> BoxFuture<'a, Result<CompleteResult, ErrorData>> {
-        self.0.complete(begun)
+        self.0.complete(context, begun)
     }
 }
 

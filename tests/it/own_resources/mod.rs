@@ -1,7 +1,9 @@
 //! The bridge's own resources, through the real binary, with the real agent on simulated computers: the computers, what
 //! one is, its screen and its files.
 
+mod completing;
 mod files;
+mod prompts;
 
 use base64::{Engine, engine::general_purpose::STANDARD as BASE64};
 use mcp_bridge::{
