@@ -183,6 +183,11 @@ impl Fleet {
         self.registry.all()
     }
 
+    /// One of them.
+    pub fn known_as(&self, key: ComputerKey) -> Option<Arc<Computer>> {
+        self.registry.get(key)
+    }
+
     /// One computer, if it was ever linked.
     ///
     /// # Errors

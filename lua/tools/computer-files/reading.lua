@@ -294,8 +294,29 @@ local function raw_file(path, from)
   return { size = #text, last = last, text = part, latin = is_latin }
 end
 
+-- What is another one when a file or folder has changed.
+local function stamp_of(path)
+  if not fs.exists(path) then return "none" end
+  if fs.isDir(path) then
+    local names, parts = fs.list(path), {}
+    table.sort(names)
+    for i = 1, #names do
+      local entry = name_in(path, names[i])
+      parts[i] = names[i] .. "\n" .. tostring(fs.isDir(entry) or fs.getSize(entry))
+      breathe()
+    end
+    return hash_of(concat(parts, "\n"))
+  end
+  -- `attributes` came late, and its field changed its name.
+  local attributes = fs.attributes and fs.attributes(path) or {}
+  local modified = attributes.modified or attributes.modification
+  if modified then return format("%.0f %.0f", fs.getSize(path), modified) end
+  return hash_of(contents_of(path) or "")
+end
+
 -- The same of whatever has this path.
 local function raw(path, from)
+  if from == "stamp" then return { stamp = stamp_of(path) } end
   if not fs.exists(path) then return { missing = true } end
   if fs.isDir(path) then return raw_folder(path, from) end
   return raw_file(path, from)

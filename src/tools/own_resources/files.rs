@@ -55,6 +55,9 @@ impl FileError {
     }
 }
 
+/// How long a computer has to stamp a file.
+const TO_STAMP: Duration = Duration::from_secs(20);
+
 /// How long somebody waits for a computer.
 #[derive(Clone, Copy)]
 pub struct Patience {
@@ -95,6 +98,8 @@ pub struct Told {
     entries: Option<Value>,
     /// Bytes.
     free: Option<f64>,
+    /// See [`stamp`].
+    stamp: String,
 }
 
 /// An entry of a folder.
@@ -165,11 +170,22 @@ async fn ask_once(
     (path, from): (&str, u64),
     patience: Patience,
 ) -> Result<Told, FileError> {
+    let arguments = json!({ "path": path, "from": from, "raw": true });
+    asked(couriers, context, computer, arguments, patience).await
+}
+
+async fn asked(
+    couriers: &Couriers,
+    context: Context<'_>,
+    computer: &Arc<Computer>,
+    arguments: Value,
+    patience: Patience,
+) -> Result<Told, FileError> {
     let piece = Piece {
         name: "reading.lua",
         source: sets::file(SOURCE),
         method: Some("read"),
-        arguments: &[json!({ "path": path, "from": from, "raw": true })],
+        arguments: &[arguments],
         exclusive: false,
         is_kept: true,
         pauses: false,
@@ -186,6 +202,30 @@ async fn ask_once(
         true => Err(odd),
         false => serde_json::from_value(values.swap_remove(0)).map_err(|_| odd),
     }
+}
+
+/// What is another one when what has this path has changed; a path in the game's own characters counts too.
+///
+/// # Errors
+/// The computer can't be asked.
+pub async fn stamp(
+    couriers: &Couriers,
+    context: Context<'_>,
+    computer: &Arc<Computer>,
+    path: &str,
+) -> Result<String, FileError> {
+    let mut stamp = String::new();
+    for path in [Some(path.to_owned()), in_latin(path)]
+        .into_iter()
+        .flatten()
+    {
+        let arguments = json!({ "path": path, "from": "stamp", "raw": true });
+        let patience = Patience::by_the_way(TO_STAMP);
+        let told = asked(couriers, context, computer, arguments, patience).await?;
+        stamp.push_str(&told.stamp);
+        stamp.push('\n');
+    }
+    Ok(stamp)
 }
 
 /// A path in the game's character set, where that is another.

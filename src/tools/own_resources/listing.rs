@@ -13,6 +13,7 @@ use super::{
     address::{self, COMPUTER, COMPUTERS, FILE, PREFIX, SCREEN},
     own::OwnResource,
     reading::Reader,
+    watching::Watching,
 };
 use crate::{
     base::excerpt::shortened,
@@ -41,7 +42,12 @@ pub struct Listing(watch::Receiver<Arc<Offer>>);
 impl Listing {
     /// One that follows these computers, for as long as anybody follows it.
     pub fn of(fleet: Arc<Fleet>) -> Self {
-        let reader = Arc::default();
+        let couriers = Arc::default();
+        let watching = Watching::new(fleet.clone(), Arc::clone(&couriers));
+        let reader = Arc::new(Reader {
+            couriers,
+            watching: Some(watching),
+        });
         let (sender, offers) = watch::channel(Arc::new(offer(&reader, &[])));
         tokio::spawn(follow(fleet, reader, sender));
         Self(offers)

@@ -4,13 +4,16 @@
 //! policy leads through here.
 
 mod address;
+mod alone;
 pub mod completing;
 mod files;
 mod json;
 mod listing;
+mod looks;
 mod own;
 mod permission;
 mod reading;
+mod watching;
 
 use std::sync::Arc;
 

@@ -17,6 +17,7 @@ use crate::tools::{
     manifest::{Choices, Shown},
     resource::Resource,
     tool::Context,
+    updates::{Followed, Updates},
 };
 
 /// One of them as clients are shown it; or, shown to nobody, all of their URIs.
@@ -82,6 +83,18 @@ impl Resource for OwnResource {
             let couriers = &self.reader.couriers;
             let fitting = completing::choices(&choices, couriers, context, beginning).await;
             Ok(of_values(fitting))
+        }
+        .boxed()
+    }
+
+    fn follow<'a>(
+        &'a self,
+        uri: &'a str,
+        updates: Updates,
+    ) -> BoxFuture<'a, Result<Option<Followed>, ErrorData>> {
+        async move {
+            let followed = self.reader.follow(uri, updates).await;
+            followed.map_err(|problem| problem.told(uri))
         }
         .boxed()
     }

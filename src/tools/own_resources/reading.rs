@@ -13,21 +13,25 @@ use super::{
     address::{self, Address, COMPUTER, COMPUTERS, FILE, SCREEN},
     files::{self, FileError},
     json::in_json,
+    looks::Watched,
     permission::{LIST_COMPUTERS, LIST_FILES, NotPermitted, READ_FILE, READ_SCREEN, permitted},
+    watching::{TooMany, Watching},
 };
 use crate::{
     base::{
         excerpt::{LONGEST_NAME, shortened},
         hidden::secrets,
     },
-    computers::{Computer, ComputerKey, Unreachable},
+    computers::{Computer, ComputerKey, Fleet, Unreachable},
     tools::{
         choosing::{ChoiceError, named},
         couriers::Couriers,
         legible,
         native::in_fields,
+        screen::asking::{NoScreen, can_show},
         text_of,
         tool::{Context, Tool},
+        updates::{Followed, Updates},
         wording::linked_names,
     },
 };
@@ -39,6 +43,8 @@ const AT_ONCE: usize = 500;
 #[derive(Default)]
 pub struct Reader {
     pub couriers: Arc<Couriers>,
+    /// What follows them; none where nobody could be told.
+    pub watching: Option<Arc<Watching>>,
 }
 
 /// Why one can't be read.
@@ -66,6 +72,10 @@ pub enum ReadError {
     /// In a tool's words.
     #[error("{0}")]
     Failed(String),
+    #[error(transparent)]
+    OldAgent(#[from] NoScreen),
+    #[error(transparent)]
+    TooMany(#[from] TooMany),
 }
 
 impl ReadError {
@@ -111,12 +121,12 @@ impl Reader {
             Address::Computers { offset } => vec![computers(context, uri, offset).await?],
             Address::Computer(name) => {
                 permitted(context, LIST_COMPUTERS)?;
-                let computer = find(context, &name).await?;
+                let computer = find(context.fleet, &name).await?;
                 vec![in_json(&of_computer(&computer), uri)]
             }
             Address::Screen(name) => {
                 let tool = permitted(context, READ_SCREEN)?;
-                let computer = find(context, &name).await?;
+                let computer = find(context.fleet, &name).await?;
                 screen(context, tool.as_ref(), computer.key, uri).await?
             }
             Address::File {
@@ -127,7 +137,7 @@ impl Reader {
                 permitted(context, LIST_FILES)?;
                 permitted(context, READ_FILE)?;
                 let path = path.ok_or(ReadError::Outside)?;
-                let computer = find(context, &computer).await?;
+                let computer = find(context.fleet, &computer).await?;
                 files::read(&self.couriers, context, &computer, &path, from, uri).await?
             }
         };
@@ -138,15 +148,40 @@ impl Reader {
         }
         Ok(contents)
     }
+
+    /// Has `updates` told of changes of what stands behind a URI; none where nobody could be told.
+    ///
+    /// # Errors
+    /// There is no such thing, or it can't be followed.
+    pub async fn follow(&self, uri: &str, updates: Updates) -> Result<Option<Followed>, ReadError> {
+        let Some(watching) = &self.watching else {
+            return Ok(None);
+        };
+        let fleet = watching.fleet();
+        let watched = match Address::of(uri).ok_or(ReadError::Unknown)? {
+            Address::Computers { .. } => Watched::Computers,
+            Address::Computer(name) => Watched::Computer(find(fleet, &name).await?.key),
+            Address::Screen(name) => {
+                let computer = find(fleet, &name).await?;
+                can_show(&computer)?;
+                Watched::Screen(computer.key)
+            }
+            Address::File { computer, path, .. } => {
+                let path = path.ok_or(ReadError::Outside)?;
+                Watched::File(find(fleet, &computer).await?.key, path)
+            }
+        };
+        Ok(Some(watching.follow(watched, uri, updates).await?))
+    }
 }
 
 /// The computer that is called so, linked or not.
-pub async fn find(context: Context<'_>, name: &str) -> Result<Arc<Computer>, ReadError> {
-    let key = named(name, context.fleet).await?;
-    if let Some(computer) = context.fleet.computer(key).await? {
+async fn find(fleet: &Fleet, name: &str) -> Result<Arc<Computer>, ReadError> {
+    let key = named(name, fleet).await?;
+    if let Some(computer) = fleet.computer(key).await? {
         return Ok(computer);
     }
-    let linked = match linked_names(&context.fleet.computers().await?) {
+    let linked = match linked_names(&fleet.computers().await?) {
         none if none.is_empty() => "None is linked now.".to_owned(),
         names => format!("Linked now: {names}."),
     };

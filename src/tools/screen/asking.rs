@@ -10,7 +10,7 @@ use thiserror::Error;
 
 use super::target::Target;
 use crate::{
-    computers::{About, Answer, Ask, End, Gate, Method, Waited},
+    computers::{About, Answer, Ask, Computer, End, Gate, Method, Waited},
     tools::{
         Context,
         asking::{self, Behalf, NotAsked, STOP_TIME, held},
@@ -29,8 +29,8 @@ pub const ANSWER_TIME: Duration = Duration::from_secs(20);
 /// Why there is no answer.
 #[derive(Debug, Error)]
 pub enum AskError {
-    #[error("Computer {0} can't show its screens: {OLD_AGENT}")]
-    OldAgent(String),
+    #[error(transparent)]
+    OldAgent(#[from] NoScreen),
     #[error(transparent)]
     NotAsked(#[from] NotAsked),
     /// Its player has not said yet whether it may begin.
@@ -74,6 +74,23 @@ pub enum AskError {
     Odd(String),
 }
 
+/// A computer whose agent is too old for screens; its name.
+#[derive(Debug, Error)]
+#[error("Computer {0} can't show its screens: {OLD_AGENT}")]
+pub struct NoScreen(String);
+
+/// Whether a computer can show its screens, as far as that is known now.
+///
+/// # Errors
+/// It can't.
+pub fn can_show(computer: &Computer) -> Result<(), NoScreen> {
+    let facts = computer.facts();
+    match facts.capabilities.is_some() && !facts.can(CAPABILITY) {
+        true => Err(NoScreen(name_of(&facts))),
+        false => Ok(()),
+    }
+}
+
 /// A question about a screen.
 #[derive(Clone, Copy)]
 pub struct Question<'a> {
@@ -102,11 +119,7 @@ impl Question<'_> {
             ..
         } = self;
         let computer = &target.computer;
-        let facts = computer.facts();
-        if facts.capabilities.is_some() && !facts.can(CAPABILITY) {
-            return Err(AskError::OldAgent(name_of(&facts)));
-        }
-        drop(facts);
+        can_show(computer)?;
         let gate = || context.others.paused().is_none();
         let ask = Ask {
             method: self.method,

@@ -4,6 +4,7 @@
 mod completing;
 mod files;
 mod prompts;
+mod subscriptions;
 
 use base64::{Engine, engine::general_purpose::STANDARD as BASE64};
 use mcp_bridge::{
