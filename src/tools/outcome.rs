@@ -96,15 +96,35 @@ pub fn push_screen(shown: &mut String, end: &End) {
     };
     if let Some(screen) = result.get("screen").and_then(Value::as_str) {
         end_line(shown);
-        // The agent marks so a blank that only its background shows.
-        let mark = if screen.contains('\u{7f}') {
+        let screen = words_apart(screen);
+        let mark = if screen.contains(ONLY_COLOUR) {
             " (▒: only colour)"
         } else {
             ""
         };
         shown.push_str(&format!("\nIts terminal at the end{mark}:\n"));
-        shown.push_str(&text::read(screen).replace('\u{7f}', "▒"));
+        shown.push_str(&text::read(&screen).replace(ONLY_COLOUR, "▒"));
     }
+}
+
+/// How the agent marks a blank that only its background shows.
+const ONLY_COLOUR: char = '\u{7f}';
+
+/// The same without the marks that stand alone between two words: there it is a space of what is written.
+fn words_apart(screen: &str) -> String {
+    let all: Vec<char> = screen.chars().collect();
+    let is_written = |at: Option<usize>| {
+        let beside = at.and_then(|at| all.get(at));
+        beside.is_some_and(|beside| !matches!(*beside, ' ' | '\n' | ONLY_COLOUR))
+    };
+    let parts = |at: usize| is_written(at.checked_sub(1)) && is_written(at.checked_add(1));
+    all.iter()
+        .enumerate()
+        .map(|(at, one)| match *one == ONLY_COLOUR && parts(at) {
+            true => ' ',
+            false => *one,
+        })
+        .collect()
 }
 
 /// Whether it is the end of a command line, of which nothing comes but what it prints and draws.
@@ -248,6 +268,18 @@ fn hint_for(error: &AgentError) -> Option<&str> {
 mod tests {
     use super::*;
     use serde_json::json;
+
+    #[test]
+    fn a_mark_between_words_is_a_space() {
+        for (screen, read) in [
+            ("\u{7f}Open\u{7f}all\u{7f}", "\u{7f}Open all\u{7f}"),
+            ("Open\u{7f}\u{7f}all", "Open\u{7f}\u{7f}all"),
+            ("a\u{7f}\nb \u{7f}c", "a\u{7f}\nb \u{7f}c"),
+            ("\u{7f}", "\u{7f}"),
+        ] {
+            assert_eq!(words_apart(screen), read);
+        }
+    }
 
     #[test]
     fn values_are_shown_as_lua_shows_them() {

@@ -58,8 +58,9 @@ pub fn text(screen: &Screen) -> String {
         .iter()
         .map(|row| {
             row.iter()
-                .map(|cell| {
-                    let marks = cell.is_blank() && cell.background != usual;
+                .enumerate()
+                .map(|(x, cell)| {
+                    let marks = cell.is_blank() && cell.background != usual && !parts_words(row, x);
                     is_marked |= marks;
                     if marks { ONLY_COLOUR } else { cell.letter() }
                 })
@@ -71,6 +72,15 @@ pub fn text(screen: &Screen) -> String {
         let _ = write!(shown, "\n({ONLY_COLOUR}: only background)");
     }
     shown
+}
+
+/// Whether a blank is a space within what is written: on a button that says `Open all` nobody looks for another sign.
+fn parts_words(row: &[Cell], x: usize) -> bool {
+    let is_of_it = |at: Option<usize>| {
+        let beside = at.and_then(|at| row.get(at));
+        beside.is_some_and(|beside| !beside.is_blank() && beside.background == row[x].background)
+    };
+    is_of_it(x.checked_sub(1)) && is_of_it(x.checked_add(1))
 }
 
 /// The text of a screen, and below each row what in it is not white on black; and the colours of its palette that are not
@@ -197,6 +207,23 @@ mod tests {
     fn what_only_its_background_shows_is_marked_in_plain_text() {
         let drawn = screen(&[(b"x   ", "0000", "ff1f"), (b"   \x81", "0000", "ffff")]);
         assert_eq!(text(&drawn), "1|x ▒\n2|   🬀\n(▒: only background)");
+    }
+
+    #[test]
+    fn a_blank_between_words_is_one_on_any_background() {
+        let drawn = screen(&[
+            (b" Open all ", "0000000000", "1111111111"),
+            (b"Open  all ", "0000000000", "1111111111"),
+            (b"Open all  ", "0000000000", "1111e11111"),
+            (b"          ", "0000000000", "ffffffffff"),
+            (b"          ", "0000000000", "ffffffffff"),
+            (b"          ", "0000000000", "ffffffffff"),
+            (b"          ", "0000000000", "ffffffffff"),
+        ]);
+        assert_eq!(
+            text(&drawn),
+            "1|▒Open all▒\n2|Open▒▒all▒\n3|Open▒all▒▒\n(rows 4 to 7 are empty)\n(▒: only background)"
+        );
     }
 
     #[test]
