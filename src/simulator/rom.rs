@@ -20,6 +20,10 @@ pub(super) const SYSTEM: &[Embedded] = &[
     ("apis/io.lua", include_str!("rom/apis/io.lua")),
     ("apis/json.lua", include_str!("rom/apis/json.lua")),
     ("apis/keys.lua", include_str!("rom/apis/keys.lua")),
+    (
+        "apis/paintutils.lua",
+        include_str!("rom/apis/paintutils.lua"),
+    ),
     ("apis/parallel.lua", include_str!("rom/apis/parallel.lua")),
     (
         "apis/peripherals.lua",
@@ -55,6 +59,7 @@ pub(super) const FILES: &[Embedded] = &[
         "modules/main/cc/strings.lua",
         include_str!("rom/modules/main/cc/strings.lua"),
     ),
+    ("motd.txt", include_str!("rom/motd.txt")),
     (
         "programs/advanced/bg.lua",
         include_str!("rom/programs/advanced/bg.lua"),
@@ -76,6 +81,7 @@ pub(super) const FILES: &[Embedded] = &[
         include_str!("rom/programs/delete.lua"),
     ),
     ("programs/echo.lua", include_str!("rom/programs/echo.lua")),
+    ("programs/edit.lua", include_str!("rom/programs/edit.lua")),
     ("programs/exit.lua", include_str!("rom/programs/exit.lua")),
     ("programs/gps.lua", include_str!("rom/programs/gps.lua")),
     (
@@ -87,6 +93,7 @@ pub(super) const FILES: &[Embedded] = &[
     ("programs/list.lua", include_str!("rom/programs/list.lua")),
     ("programs/lua.lua", include_str!("rom/programs/lua.lua")),
     ("programs/mkdir.lua", include_str!("rom/programs/mkdir.lua")),
+    ("programs/motd.lua", include_str!("rom/programs/motd.lua")),
     ("programs/move.lua", include_str!("rom/programs/move.lua")),
     (
         "programs/programs.lua",

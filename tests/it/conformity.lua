@@ -916,6 +916,153 @@ check("the versions of the game and its system", like("ComputerCraft %d+%.%d+.* 
   return _HOST, os.version()
 end)
 
+---------------------------------------------------------------- pictures, the editor, the message of the day
+
+--- What is behind the cells of a small window, a line each, once something was drawn on it; and its cursor and colour.
+local function painted(draw)
+  local w = window.create(term.current(), 1, 1, 6, 4, false)
+  w.setTextColour(colours.red)
+  local below = term.redirect(w)
+  local ok, problem = pcall(draw)
+  term.redirect(below)
+  if not ok then error(problem, 0) end
+  local behind = {}
+  for row = 1, 4 do behind[row] = select(3, w.getLine(row)) end
+  local x, y = w.getCursorPos()
+  return table.concat(behind, "/"), x, y, w.getBackgroundColour(), w.getTextColour()
+end
+
+check("a pixel is drawn, and its colour stays", "ffffff/ffbfff/ffffff/ffffff 4 2 2048 16384", function()
+  return painted(function() paintutils.drawPixel(3.8, 2.2, colours.blue) end)
+end)
+
+check("a pixel has the present colour where none is given", "fffff5/ffffff/ffffff/ffffff 7 1 32 16384", function()
+  return painted(function()
+    term.setBackgroundColour(colours.lime)
+    paintutils.drawPixel(6, 1)
+  end)
+end)
+
+check("lines lie on the nearest cells", "5fffff/f55fff/fff55f/ffffff 6 3 32 16384", function()
+  return painted(function() paintutils.drawLine(1, 1, 5, 3, colours.lime) end)
+end)
+
+check("steep lines, from either end", "f5ffff/f5ffff/5fffff/5fffff f5ffff/f5ffff/5fffff/5fffff", function()
+  local down = painted(function() paintutils.drawLine(2, 1, 1, 4, colours.lime) end)
+  return down, (painted(function() paintutils.drawLine(1, 4, 2, 1, colours.lime) end))
+end)
+
+check("a box is drawn from any corner", "f9999f/f9ff9f/f9999f/ffffff 6 3 512 16384", function()
+  return painted(function() paintutils.drawBox(5, 3, 2, 1, colours.cyan) end)
+end)
+
+check("a filled box is cut at the edges", "666fff/666fff/ffffff/ffffff 4 2 64 16384", function()
+  return painted(function() paintutils.drawFilledBox(-2, -2, 3, 2, colours.pink) end)
+end)
+
+check("a picture is read, and what is no colour left out", "fffeff/bffff1/ffffff/ffffff 3 1,32768,0,2 0", function()
+  local image = paintutils.parseImage("0f 1\n\nE")
+  local drawn = painted(function() paintutils.drawImage(paintutils.parseImage("   e\nb f  1"), 1, 1) end)
+  return drawn, #image, table.concat(image[1], ","), #image[2]
+end)
+
+check("a picture is loaded; one that is not there is nil", "2 4,8 nil", function()
+  write_file(home .. "/picture.nfp", "23\n4")
+  local image = paintutils.loadImage(home .. "/picture.nfp")
+  return #image, table.concat(image[1], ","), paintutils.loadImage(home .. "/nothing.nfp")
+end)
+
+check("names are completed", "f,ong(,pha. eta nma( 0", function()
+  local names = setmetatable({ alpha = { beta = 1, ganma = print }, alf = 1 }, { __index = { along = print } })
+  local complete = textutils.complete
+  return table.concat(complete("al", names), ","), table.concat(complete("alpha.b", names), ","),
+    table.concat(complete("alpha:ga", names), ","), #complete("x = al", names)
+end)
+
+--- Runs the editor on a screen that can be read, gives it events, and returns what is on some line after each that is
+-- named "show".
+local function edited(path, events)
+  local w = window.create(term.current(), 1, 1, 51, 8, false)
+  local below = term.redirect(w)
+  local thread = coroutine.create(function() return shell.run("edit " .. path) end)
+  local filter, shown = nil, {}
+  local function feed(...)
+    if coroutine.status(thread) == "dead" or filter ~= nil and filter ~= (...) then return end
+    term.redirect(w)
+    local _, wanted = coroutine.resume(thread, ...)
+    term.redirect(below)
+    filter = wanted
+  end
+  feed()
+  for _, event in ipairs(events) do
+    local name, value = event[1], event[2]
+    if name == "show" then
+      shown[#shown + 1] = (w.getLine(value):gsub("%s+$", ""):gsub("%s%s+", "~"))
+    elseif name == "type" then
+      for n = 1, #value do feed("char", value:sub(n, n)) end
+    elseif name == "press" then
+      feed("key", keys[value], false)
+      feed("key_up", keys[value])
+    else
+      feed(table.unpack(event))
+    end
+  end
+  term.redirect(below)
+  return table.concat(shown, "|"), coroutine.status(thread)
+end
+
+local hint = term.isColour() and "Press Ctrl or click here to access menu" or "Press Ctrl to access menu"
+
+check("the editor indents and completes names", "print(|print(x)|~y|~y||" .. hint .. "~Ln 2 dead",
+  function()
+    return edited(home:sub(2) .. "/edited.txt", {
+      { "type", "  prin" }, { "press", "home" }, { "press", "delete" }, { "press", "delete" }, { "press", "end" },
+      { "show", 1 }, { "press", "tab" }, { "type", "x)" }, { "show", 1 }, { "press", "enter" }, { "press", "tab" },
+      { "type", "y" }, { "show", 2 }, { "press", "enter" }, { "show", 2 }, { "press", "backspace" }, { "show", 3 },
+      { "press", "up" }, { "press", "delete" }, { "show", 8 }, { "press", "leftCtrl" }, { "type", "e" },
+    })
+  end)
+
+check("the editor saves by its menu, which opens by Ctrl",
+  ((multishell and "[Save] Run~Exit~Ln 2| Save [Run] Exit~Ln 2|" or "[Save] Exit~Ln 2| Save [Exit]~Ln 2|")
+    :gsub("~Ln 2", on_emulator("", "~Ln 2")))
+    .. "Saved to conformity-files/saved.lua~Ln 2 dead print(1)\\10\\10", function()
+    local path = home:sub(2) .. "/saved"
+    local shown, status = edited(path, {
+      { "type", "print(1)" }, { "press", "enter" }, { "press", "leftCtrl" }, { "show", 8 }, { "press", "right" },
+      { "show", 8 }, { "press", "left" }, { "press", "enter" }, { "show", 8 }, { "press", "rightCtrl" },
+      { "type", "e" },
+    })
+    return shown, status, read_file("/" .. path .. ".lua")
+  end)
+
+check("the editor is used by the mouse", "abX|a b c|Saved to conformity-files/clicked.txt~Ln 2 dead", function()
+  write_file(home .. "/clicked.txt", "ab\na b c\n")
+  return edited(home:sub(2) .. "/clicked.txt", {
+    { "mouse_click", 1, 9, 1 }, { "type", "X" }, { "show", 1 }, { "mouse_click", 1, 2, 2 }, { "show", 2 },
+    { "mouse_click", 1, 5, 8 }, { "mouse_click", 1, 3, 8 }, { "show", 8 }, { "mouse_click", 1, 5, 8 },
+    { "mouse_click", 1, multishell and 14 or 8, 8 },
+  })
+end)
+
+check("a pasted text goes to the cursor", "one two|" .. hint .. "~Ln 1 suspended", function()
+  return edited(home:sub(2) .. "/pasted.txt", { { "paste", "one two" }, { "show", 1 }, { "show", 8 } })
+end)
+
+check("pocket computers alone have no message of the day", on_emulator(like("true .+"),
+  tostring(not pocket) .. " true"), function()
+  write_file(home .. "/motd.txt", "the only one")
+  local before = settings.get("motd.path")
+  settings.set("motd.path", home .. "/motd.txt")
+  local w = window.create(term.current(), 1, 1, 20, 3, false)
+  local below = term.redirect(w)
+  shell.run("motd")
+  term.redirect(below)
+  settings.unset("motd.path")
+  return settings.get("motd.enable"), before:find("/rom/motd.txt:/motd.txt", 1, true) ~= nil
+    and w.getLine(1):sub(1, 12) == "the only one"
+end)
+
 ---------------------------------------------------------------- the world around
 
 check("a peripheral that is not there is nil", "nil nil nil false table", function()

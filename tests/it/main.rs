@@ -4,6 +4,7 @@
 
 mod agent;
 mod architecture;
+mod as_a_model;
 mod assistants;
 mod batches;
 mod both_ways;

@@ -205,7 +205,7 @@ end
 
 for _, name in ipairs {
   "colors", "term", "keys", "fs", "io", "read", "utf8", "textutils", "json", "settings", "window", "parallel",
-  "peripherals", "redstone", "vector", "rednet", "gps", "handles", "http", "devices",
+  "paintutils", "peripherals", "redstone", "vector", "rednet", "gps", "handles", "http", "devices",
 } do
   embedded("apis/" .. name .. ".lua", native)
 end

@@ -1,4 +1,5 @@
--- What a computer does first: names of programs, then the start-up files of its disk, then what the host gave it.
+-- What a computer does first: names of programs, then the message of the day, the start-up files of its disk, then what
+-- the host gave it.
 
 local simulated = _G._SIMULATOR
 _G._SIMULATOR = nil
@@ -35,6 +36,8 @@ local function startup_files(folder)
   end
   return found[1] and found
 end
+
+if settings.get("motd.enable") then shell.run("motd") end
 
 -- A disk's start-up files replace the computer's own.
 local files

@@ -1,5 +1,5 @@
 -- turtle, pocket and commands: what each kind of computer has.
--- luacheck: globals turtle pocket commands paintutils help os
+-- luacheck: globals turtle pocket commands help os
 
 local native = ...
 local error = native.error
@@ -136,9 +136,6 @@ elseif system.kind == "command" then
 end
 
 ---------------------------------------------------------------- APIs that are all there is to come
-
-paintutils = {}
-native.missing("paintutils", paintutils, "parseImage loadImage drawPixel drawLine drawBox drawFilledBox drawImage")
 
 help = {}
 native.missing("help", help, "path setPath lookup topics completeTopic")

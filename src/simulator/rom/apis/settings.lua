@@ -124,7 +124,9 @@ for name, definition in pairs {
   ["lua.autocomplete"] = { default = true, description = "Autocomplete names in the Lua prompt." },
   ["bios.use_multishell"] = { default = true, description = "Run programs in tabs on advanced computers." },
   ["list.show_hidden"] = { default = false, description = "Show files whose names start with a dot." },
-  ["motd.enable"] = { default = false, description = "Show a message when the computer turns on." },
+  ["edit.default_extension"] = { default = "lua", description = "The ending that new files of the editor get." },
+  ["motd.enable"] = { default = native.os.kind ~= "pocket", description = "Show a message at the start." },
+  ["motd.path"] = { default = "/rom/motd.txt:/motd.txt", description = "The files that messages are taken from." },
 } do
   definition.type = type(definition.default)
   settings.define(name, definition)

@@ -232,18 +232,25 @@ function textutils.complete(text, environment)
   expect(1, text, "string")
   expect(2, environment, "table", "nil")
   local scope = environment or _G
-  local prefix = text:match("[%w_%.:]*$") or ""
-  local last = prefix
-  for name, rest in prefix:gmatch("([%a_][%w_]*)[%.:]()") do
-    scope = type(scope) == "table" and scope[name] or nil
-    last = prefix:sub(rest)
+  local owner, rest = text:match("^(.*)[%.:](.-)$")
+  local only_functions = owner ~= nil and text:sub(#owner + 1, #owner + 1) == ":"
+  for name in (owner or ""):gmatch("[^%.:]*") do
+    if name ~= "" then scope = type(scope) == "table" and scope[name] or nil end
   end
-  local found = {}
-  if type(scope) ~= "table" or prefix == "" then return found end
-  for name, value in pairs(scope) do
-    if type(name) == "string" and #name > #last and name:sub(1, #last) == last and name:match("^[%a_][%w_]*$") then
-      found[#found + 1] = name:sub(#last + 1) .. (type(value) == "function" and "(" or "")
+  rest = rest or text
+  local found, seen = {}, {}
+  while type(scope) == "table" do
+    for name, value in pairs(scope) do
+      if type(name) == "string" and name:match("^[%a_][%w_]*$") and name:sub(1, #rest) == rest and not seen[name] then
+        seen[name] = true
+        local kind = type(value)
+        local ending = kind == "function" and "(" or kind == "table" and not only_functions and "." or ""
+        local more = name:sub(#rest + 1) .. ending
+        if more ~= "" and (kind == "function" or not only_functions) then found[#found + 1] = more end
+      end
     end
+    local meta = getmetatable(scope)
+    scope = type(meta) == "table" and meta.__index or nil
   end
   table.sort(found)
   return found
