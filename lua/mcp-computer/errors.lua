@@ -12,6 +12,7 @@ local traceback = debug and debug.traceback
 local epoch = os.epoch
 local unpack = table.unpack or unpack
 local globals = _G
+local game_run = os.run
 
 local errors = {}
 
@@ -125,7 +126,10 @@ end
 
 -- What the game's `os.run` does, but that it learns of errors where they are thrown.
 local function run(env, path, ...)
-  if type(env) ~= "table" or type(path) ~= "string" then return globals.os.run(env, path, ...) end
+  -- A program may have put a function of its own in that one's place, which is then asked.
+  if type(env) ~= "table" or type(path) ~= "string" or globals.os.run ~= game_run then
+    return globals.os.run(env, path, ...)
+  end
   local meta = { __index = globals }
   setmetatable(env, meta)
   errors.watch(path, env)

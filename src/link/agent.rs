@@ -105,7 +105,8 @@ pub fn program() -> String {
 pub fn program_for(host: Option<&str>) -> String {
     static ALL: LazyLock<String> = LazyLock::new(|| bundled(MODULES.iter()));
     let program = with_address(PROGRAM, host);
-    let program = by_short_names(&short(&program));
+    let program = by_short_names(&program);
+    let program = short(&program);
     format!("{OPENING}{program}{}{END}", *ALL)
 }
 
@@ -119,7 +120,8 @@ pub fn installer_for(host: Option<&str>) -> String {
         )
     });
     let program = with_address(INSTALLER, host);
-    let program = by_short_names(&short(&program));
+    let program = by_short_names(&program);
+    let program = short(&program);
     format!("{INSTALLER_OPENING}{program}{}", *NEEDED)
 }
 
@@ -140,9 +142,9 @@ const INSTALLER_MODULES: [&str; 8] = [
 const END: &str = "-- end of mcp-computer\n";
 
 /// What stands before a program: it is the file's first function, so that its errors name its own lines.
-const OPENING: &str = "--[[ mcp-computer, all modules in one file. Served by mcp-bridge. ]]local function main(require,...)";
+const OPENING: &str = "--[[ mcp-computer, all modules in one file. Served by mcp-bridge. ]]local function main(R,require,...)";
 const INSTALLER_OPENING: &str =
-    "--[[ Installs mcp-computer. Served by mcp-bridge. ]]local function main(require,...)";
+    "--[[ Installs mcp-computer. Served by mcp-bridge. ]]local function main(R,require,...)";
 
 /// What stands behind a program: its modules, with a `require` that finds them; any other name goes to the `require` of the
 /// shell. Each module is a chunk of its own, so its errors name its own file and line.
@@ -150,7 +152,8 @@ fn bundled<'a>(modules: impl Iterator<Item = &'a (&'static str, &'static str)>) 
     let mut bundle = String::from("\nend\nlocal sources={}\n");
     for (name, source) in modules {
         let source = with_hashes(source);
-        let source = by_short_names(&short(&source));
+        let source = by_short_names(&source);
+        let source = short(&source);
         let mut level = String::new();
         while source.contains(&format!("]{level}]")) {
             level.push('=');
@@ -166,18 +169,18 @@ fn bundled<'a>(modules: impl Iterator<Item = &'a (&'static str, &'static str)>) 
     bundle
 }
 
-/// The modules require each other, so they get this `require` too.
+/// The modules require each other, so they get this `require` too, by the name that [`by_short_names`] gives it.
 const BUNDLE_REQUIRE: &str = "\
 local loaded, outer_require = {}, require
 local function require(name)
   local source = sources[name]
   if not source then return outer_require(name) end
   if loaded[name] == nil then
-    loaded[name] = assert(load(\"local require=... \" .. source, \"@mcp-computer/\" .. name .. \".lua\"))(require)
+    loaded[name] = assert(load(\"local R=... \" .. source, \"@mcp-computer/\" .. name .. \".lua\"))(require)
   end
   return loaded[name]
 end
-return main(require, ...)
+return main(require, require, ...)
 ";
 
 /// Our own Lua as short as it goes. All of it can be read, which a test sees to; were it not so, it would be served as it is.
@@ -185,9 +188,16 @@ fn short(source: &str) -> Cow<'_, str> {
     compact(source).map_or(Cow::Borrowed(source), Cow::Owned)
 }
 
-/// Within the file, modules need not say whose they are: that would be said hundreds of times.
+/// Within the file `require("mcp-computer.text")` is `R"text"`: it would be said hundreds of times. Afterwards that is a
+/// global name for what shortens the locals' names, so none of them is called so.
 fn by_short_names(source: &str) -> String {
-    source.replace("require(\"mcp-computer.", "require(\"")
+    let mut parts = source.split("require(\"mcp-computer.");
+    let mut shorter = parts.next().unwrap_or_default().to_owned();
+    for part in parts {
+        shorter.push_str("R\"");
+        shorter.push_str(&part.replacen("\")", "\"", 1));
+    }
+    shorter
 }
 
 fn with_hashes(source: &str) -> Cow<'_, str> {
@@ -360,7 +370,7 @@ mod tests {
             .find(|(name, _)| name.ends_with(".link"))
             .unwrap();
         let problem = lua
-            .load(program().replace("return main(require, ...)", "return require"))
+            .load(program().replace("return main(require, require, ...)", "return require"))
             .eval::<mlua::Function>()
             .unwrap()
             .call::<mlua::Table>("link")
