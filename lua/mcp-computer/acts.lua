@@ -8,7 +8,7 @@ local lower = string.lower
 local max, min = math.max, math.min
 local next, pcall, rawequal, type = next, pcall, rawequal, type
 local unpack = table.unpack or unpack
-local remove = table.remove
+local concat, remove = table.concat, table.remove
 local all_keys = keys
 
 local acts = {}
@@ -238,6 +238,39 @@ function acts.stop(self)
   while screen and #self.held > 0 do
     pcall(screen.press, "key_up", code_of(remove(self.held)))
   end
+end
+
+-- Acts that do nothing to the program.
+local IDLE = { step = true, pause = true, text = true, change = true, quiet = true }
+
+local function words_of(act)
+  local kind, what = act[1], act[2]
+  if kind == "event" then return what .. " " .. json.encode(act[3], json.RAW) end
+  if kind == "touch" then return "touch " .. what .. "," .. act[3] end
+  return (kind == "chord" and "press" or kind) .. " " .. concat(what, "+")
+end
+
+--- What is to be done, for a person who is to allow it.
+-- @tparam table params See @{acts.new}.
+-- @treturn string
+-- @throws If something in there is not as it is to be.
+function acts.words(params)
+  local said, typed = {}, nil
+  local function end_typing()
+    if typed then said[#said + 1] = "type \"" .. typed .. "\"" end
+    typed = nil
+  end
+  for i = 1, #params.acts do
+    local act = params.acts[i]
+    if act[1] == "type" then
+      typed = (typed or "") .. act[2]
+    elseif not IDLE[act[1]] then
+      end_typing()
+      said[#said + 1] = words_of(act)
+    end
+  end
+  end_typing()
+  return "On " .. params.target .. ": " .. concat(said, "; ")
 end
 
 --- Makes ready what a bridge asks for.

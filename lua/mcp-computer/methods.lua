@@ -179,7 +179,7 @@ end
 
 by_name["send-input"] = function(params, start)
   local asked = acts.new(params)
-  local outcome = start("", params, { name = "send-input", arguments = { n = 1, params.acts }, built_in = {
+  local outcome = start("", params, { name = "send-input", words = acts.words, built_in = {
     run = function(clock, wait_until) return acts.run(asked, clock, wait_until) end,
     stop = function() acts.stop(asked) end,
   } })
@@ -198,7 +198,8 @@ local function question_of(method, params, code, handler)
   if not handler or handler.is_program then return { heading = method, text = code } end
   if not handler.arguments then
     -- It is the agent's own work, as these say.
-    local ok, given = pcall(json.encode, params, json.RAW)
+    local ok, given = pcall(handler.words, params)
+    if not ok then ok, given = pcall(json.encode, params, json.RAW) end
     return { heading = method, text = ok and given or method }
   end
   local arguments = {}

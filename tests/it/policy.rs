@@ -131,6 +131,58 @@ async fn what_a_player_says_yes_to_runs_and_what_they_say_no_to_does_not() {
 }
 
 #[tokio::test]
+async fn input_from_a_bridge_is_asked_about_and_never_answers_the_question() {
+    let mut bridge = Bridge::initialized().await;
+    let port = bridge.link_port().await;
+    let computer = start(1, "1.113.1", port, "--policy ask --shell");
+    bridge.linked(1).await;
+    screen::says(&computer, ">").await;
+    let input = json!({"steps": [{"do": "type", "text": "mkdir by-input\n"}]});
+    let call = bridge.start_call("send-input", input.clone()).await;
+    screen::says(&computer, ASKED).await;
+    screen::shows(&computer, "A bridge wants to run here, by send-input:").await;
+    screen::shows(
+        &computer,
+        r#"On terminal: type "mkdir by-input"; press enter"#,
+    )
+    .await;
+    // What another one types waits for its turn and a yes of its own, and is not taken for one.
+    let yes = json!({"steps": [{"do": "type", "text": "yes\n"}]});
+    let second = bridge.start_call("send-input", yes).await;
+    until("both wait for their player", async || {
+        let jobs = bridge.call("list-jobs", json!({})).await.text;
+        is(jobs.matches("send-input to terminal").count() == 2, jobs)
+    })
+    .await;
+    // What only looks is not asked about.
+    let seen = bridge.call("read-screen", json!({})).await;
+    assert!(!seen.is_error && seen.text.contains("|>"), "{}", seen.text);
+    computer.type_line("yes");
+    let done = bridge.answer(call).await;
+    assert!(
+        !done.is_error && done.text.contains("The step was done."),
+        "{}",
+        done.text
+    );
+    screen::says(&computer, ASKED).await;
+    computer.type_line("no");
+    let refused = bridge.answer(second).await;
+    assert!(
+        refused.is_error && refused.text.contains("the player at that computer said no"),
+        "{}",
+        refused.text
+    );
+    until("the command was run", async || {
+        is(
+            screen::words(&computer).ends_with("mkdir by-input >"),
+            screen::words(&computer),
+        )
+    })
+    .await;
+    bridge.leave().await;
+}
+
+#[tokio::test]
 async fn at_its_deadline_a_call_says_that_the_job_waits_for_the_player_and_a_yes_still_starts_it() {
     let (mut bridge, computer) = asking("1.113.1").await;
     let code = "print('late') return 7";
