@@ -41,8 +41,8 @@ local LOST_TURN_SECONDS = 0.25
 
 -- The game has no event for a new label, so it is looked at: whenever the agent has been busy, and else this often.
 local LABEL_SECONDS = 1
--- A label that changes all the time is told no more often than this: more frames than anyone asked for end a link.
-local LABEL_TOLD_SECONDS = 0.05
+-- One that changes all the time is told no more often than this: more frames than anyone asked for end a link.
+local TOLD_SECONDS = 0.05
 
 -- An older agent does not say that it runs, but what its bridge says to it is seen. After this long it says nothing any
 -- more to one that was left with its socket open.
@@ -213,7 +213,8 @@ function agent.new(options)
     check_url = nil,    -- the address that the game is asked to check
     label = nil,        -- the label that the bridge was told last
     label_of = nil,     -- the connection on which it was
-    label_told_at = nil, -- when it was told by an event, in seconds
+    is_paused = false,  -- whether it was told that nothing new begins here
+    told_at = nil,      -- when one of both was told by an event, in seconds
     label_due = nil,    -- when the label is looked at next, in seconds, while the bridge can be told
   }, agent)
   local function send(connection, message)
@@ -248,10 +249,11 @@ function agent.new(options)
       -- A hello that is said again is not read again, unless the first was lost.
       if self.label_of ~= self.link.connection then
         self.label, self.label_of = identity.label(), self.link.connection
+        self.is_paused = methods.is_paused()
       end
       return identity.hello({
         boot = self.boot, key = kept, version = options.version, token = options.token,
-        policy = options.policy, hosts = self.host ~= nil,
+        policy = options.policy, paused = self.is_paused or nil, hosts = self.host ~= nil,
         jobs = self.requests:known_jobs(),
       })
     end,
@@ -404,23 +406,29 @@ local function protected(self, work, ...)
   return nil
 end
 
--- Tells the bridge when the label has changed: before the answer of the job that changed it.
-local function tell_label(self)
+-- Tells the bridge when the label has changed, before the answer of the job that changed it; and when the player has
+-- paused this computer.
+local function tell_changes(self)
   local connection = self.link.connection
   if self.link.state ~= link.LINKED or connection.version < 2 then
     self.label_due = nil
     return
   end
-  local now, label = self.clock(), identity.label()
-  if label == self.label then
-    self.label_due = now + LABEL_SECONDS
-  elseif not self.label_told_at or now - self.label_told_at >= LABEL_TOLD_SECONDS then
-    self.label_due, self.label_told_at = now + LABEL_SECONDS, now
-    local event = { type = "event", name = "label", label = label }
-    if self.link:send(connection, json.encode(event, connection.mode)) then self.label = label end
-  else
-    self.label_due = self.label_told_at + LABEL_TOLD_SECONDS
+  local now, label, is_paused = self.clock(), identity.label(), methods.is_paused()
+  local event
+  if label ~= self.label then
+    event = { type = "event", name = "label", label = label }
+  elseif is_paused ~= self.is_paused then
+    event = { type = "event", name = "paused", paused = is_paused }
   end
+  if event and (not self.told_at or now - self.told_at >= TOLD_SECONDS) then
+    self.told_at = now
+    if self.link:send(connection, json.encode(event, connection.mode)) then
+      self.label = label
+      if event.name == "paused" then self.is_paused = is_paused end
+    end
+  end
+  self.label_due = event and self.told_at + TOLD_SECONDS or now + LABEL_SECONDS
 end
 
 -- Runs jobs, and sends what they have to say. Returns whether there is more to do at once.
@@ -430,7 +438,7 @@ local function work(self)
   protected(self, self.consent.tick, self.consent)
   local busy = self.jobs:has_waiting() and protected(self, self.jobs.run, self.jobs)
   self.link:held_up(self.clock() - started)
-  protected(self, tell_label, self)
+  protected(self, tell_changes, self)
   busy = protected(self, self.incoming.run, self.incoming) or busy
   busy = protected(self, self.courier.run, self.courier) or busy
   protected(self, self.requests.tick, self.requests)

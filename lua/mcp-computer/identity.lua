@@ -91,7 +91,7 @@ end
 
 --- The first frame of a link (src/wire/PROTOCOL.md, "Handshake").
 -- @tparam table options `version` of the agent, `boot`, `key` (or nil), `token` (or nil), `policy`, `jobs`: ids still
---   known; `hosts`: whether the player's shell is hosted.
+--   known; `paused` or nil; `hosts`: whether the player's shell is hosted.
 -- @treturn table
 function identity.hello(options)
   local width, height = globals.term.getSize()
@@ -112,6 +112,7 @@ function identity.hello(options)
       height = height,
     },
     policy = options.policy,
+    paused = options.paused,
     capabilities = capabilities(options.hosts),
     at = identity.time(),
     maxMessage = identity.MAX_MESSAGE,

@@ -133,6 +133,7 @@ pub async fn greet(
         pid: std::process::id(),
         prefix: prefix.to_owned(),
         knows_label: true,
+        knows_paused: true,
     };
     say(&mut channel, &proof).await?;
     match hear(&mut channel).await? {
@@ -244,6 +245,14 @@ impl Computers<'_> {
             FromOwner::Label { computer_id, label } => {
                 if let Some((computer, link)) = self.links.get(&computer_id) {
                     self.registry.relabel(computer, link, label);
+                }
+            }
+            FromOwner::Paused {
+                computer_id,
+                paused,
+            } => {
+                if let Some((computer, link)) = self.links.get(&computer_id) {
+                    self.registry.pause(computer, link, paused);
                 }
             }
             FromOwner::Left {

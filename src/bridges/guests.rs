@@ -31,6 +31,8 @@ pub struct Greeted {
     pub prefix: String,
     /// Whether it knows the word of a new label.
     pub knows_label: bool,
+    /// Whether it knows the word of a pause.
+    pub knows_paused: bool,
 }
 
 /// A guest, as the rest of the program sends it something. Nothing here waits: no guest keeps a computer waiting.
@@ -42,6 +44,8 @@ pub struct Guest {
     pub prefix: String,
     /// Whether it is told of new labels.
     knows_label: bool,
+    /// Whether it is told of pauses.
+    knows_paused: bool,
     messages: mpsc::UnboundedSender<String>,
     /// Bytes of messages that were not sent yet.
     waiting: AtomicUsize,
@@ -57,6 +61,7 @@ impl Guest {
             pid: greeted.pid,
             prefix: greeted.prefix,
             knows_label: greeted.knows_label,
+            knows_paused: greeted.knows_paused,
             messages,
             waiting: AtomicUsize::new(0),
             end: CancellationToken::new(),
@@ -166,6 +171,14 @@ impl Follower for Guests {
         self.tell_those(|guest| guest.knows_label, message);
     }
 
+    fn paused(&self, computer: ComputerKey, paused: bool) {
+        let message = || FromOwner::Paused {
+            computer_id: computer,
+            paused,
+        };
+        self.tell_those(|guest| guest.knows_paused, message);
+    }
+
     fn left(&self, computer: ComputerKey, since: SystemTime, why: &str) {
         self.tell_all(|| FromOwner::Left {
             introduction: None,
@@ -197,6 +210,7 @@ mod tests {
             pid: 1,
             prefix: "aaaa-".into(),
             knows_label: true,
+            knows_paused: true,
         })
     }
 

@@ -102,6 +102,9 @@ pub enum FromGuest {
         /// Whether it knows [`FromOwner::Label`]. Bridges up to 1.0.0 don't, and would note each in their logs.
         #[serde(default)]
         knows_label: bool,
+        /// Whether it knows [`FromOwner::Paused`].
+        #[serde(default)]
+        knows_paused: bool,
     },
     /// Asks the owner something, to be answered by [`FromOwner::Reply`] with the same number.
     Ask {
@@ -183,6 +186,13 @@ pub enum FromOwner {
         /// The label; none if it has none any more.
         #[serde(default, skip_serializing_if = "Option::is_none")]
         label: Option<String>,
+    },
+    /// A player lets nothing new begin on a computer, or does again.
+    Paused {
+        /// Which computer.
+        computer_id: ComputerKey,
+        /// Whether it is paused now.
+        paused: bool,
     },
     /// A computer is gone.
     Left {
@@ -291,6 +301,9 @@ pub struct Introduction {
     /// What the agent lets bridges do. Bridges up to 1.1.0 don't tell, and it refuses by itself what it does not.
     #[serde(default, skip_serializing_if = "AgentPolicy::is_full")]
     pub policy: AgentPolicy,
+    /// Whether the player lets nothing new begin on it.
+    #[serde(default, skip_serializing_if = "std::ops::Not::not")]
+    pub paused: bool,
     /// Where the link came from.
     pub address: SocketAddr,
     /// When it was made.
@@ -325,6 +338,7 @@ impl Introduction {
             changed_hands: computer.change_of_hands(),
             capabilities: facts.capabilities.clone(),
             policy: facts.policy,
+            paused: facts.paused,
             address: facts.address,
             linked_since: facts.linked_since,
             last_seen: Some(facts.last_seen()),
@@ -348,6 +362,7 @@ impl Introduction {
             key_mark: self.key_mark.clone(),
             capabilities: self.capabilities.clone(),
             policy: self.policy,
+            paused: self.paused,
             address: self.address,
             linked_since: self.linked_since,
             last_seen: Default::default(),

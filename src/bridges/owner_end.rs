@@ -268,10 +268,12 @@ async fn greet(
             pid,
             prefix,
             knows_label,
+            knows_paused,
         }) if secret.verify(Side::Guest, nonces, &proof) => Ok(Greeted {
             pid,
             prefix,
             knows_label,
+            knows_paused,
         }),
         _ => Err(Ending::Refused(
             "the guest does not know this bridge's secret".into(),

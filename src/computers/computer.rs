@@ -273,11 +273,15 @@ impl Computer {
         self.holder.lock().unwrap_or_else(PoisonError::into_inner)
     }
 
-    /// Notes that it has another label, or none. Returns what is known of it now; none if `link` is no longer its link.
-    pub fn relabelled(&self, link: &Arc<Link>, label: Option<String>) -> Option<Arc<Facts>> {
+    /// Notes what has changed of what it told. Returns what is known of it now; none if `link` is no longer its link.
+    pub fn changed(
+        &self,
+        link: &Arc<Link>,
+        change: impl FnOnce(&Facts) -> Facts,
+    ) -> Option<Arc<Facts>> {
         self.link().filter(|current| Arc::ptr_eq(current, link))?;
         let mut facts = self.facts.write().unwrap_or_else(PoisonError::into_inner);
-        *facts = Arc::new(facts.with_label(label));
+        *facts = Arc::new(change(&facts));
         Some(facts.clone())
     }
 

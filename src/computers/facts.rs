@@ -35,6 +35,8 @@ pub struct Facts {
     pub capabilities: Option<Vec<String>>,
     /// What the agent lets bridges do.
     pub policy: AgentPolicy,
+    /// Whether the player lets nothing new begin on it, as far as the agent tells.
+    pub paused: bool,
     /// Where the link came from.
     pub address: SocketAddr,
     /// When the link was made.
@@ -84,6 +86,7 @@ impl Facts {
             key_mark: Some(KeyMark::of(hello.key.as_deref())),
             capabilities: Some(hello.capabilities.clone()),
             policy: hello.policy,
+            paused: hello.paused,
             address,
             linked_since: SystemTime::now(),
             last_seen: LastSeen::default(),
@@ -105,14 +108,30 @@ impl Facts {
     /// The same computer with another label, or with none.
     pub fn with_label(&self, label: Option<String>) -> Self {
         Self {
-            key: self.key,
             label,
+            ..self.copied()
+        }
+    }
+
+    /// The same computer, on which a player lets nothing new begin, or does again.
+    pub fn with_pause(&self, paused: bool) -> Self {
+        Self {
+            paused,
+            ..self.copied()
+        }
+    }
+
+    fn copied(&self) -> Self {
+        Self {
+            key: self.key,
+            label: self.label.clone(),
             agent: self.agent.clone(),
             machine: self.machine.clone(),
             boot: self.boot.clone(),
             key_mark: self.key_mark.clone(),
             capabilities: self.capabilities.clone(),
             policy: self.policy,
+            paused: self.paused,
             address: self.address,
             linked_since: self.linked_since,
             last_seen: LastSeen {

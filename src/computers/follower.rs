@@ -16,6 +16,9 @@ pub trait Follower: Debug + Send + Sync {
     /// A computer has another label, or none.
     fn relabelled(&self, computer: ComputerKey, label: Option<&str>);
 
+    /// A player lets nothing new begin on a computer, or does again.
+    fn paused(&self, computer: ComputerKey, paused: bool);
+
     /// A computer is gone; `why` is a sentence's end.
     fn left(&self, computer: ComputerKey, since: SystemTime, why: &str);
 

@@ -203,10 +203,21 @@ impl Registry {
     ) -> Option<Arc<Facts>> {
         // Locked as for each change that followers are told of, so that they learn of all in their order.
         let _computers = self.lock();
-        let facts = computer.relabelled(link, label)?;
+        let facts = computer.changed(link, |facts| facts.with_label(label))?;
         self.note_event();
         for follower in &self.followers {
             follower.relabelled(computer.key, facts.label.as_deref());
+        }
+        Some(facts)
+    }
+
+    /// Notes that a player lets nothing new begin on a computer, or does again; as [`Registry::relabel`].
+    pub fn pause(&self, computer: &Computer, link: &Arc<Link>, paused: bool) -> Option<Arc<Facts>> {
+        let _computers = self.lock();
+        let facts = computer.changed(link, |facts| facts.with_pause(paused))?;
+        self.note_event();
+        for follower in &self.followers {
+            follower.paused(computer.key, paused);
         }
         Some(facts)
     }

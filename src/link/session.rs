@@ -786,6 +786,14 @@ impl Session {
                     self.facts = facts;
                 }
             }
+            AgentFrame::Paused(paused) if new_protocol => {
+                self.unasked.take()?;
+                let registry = &self.shared.registry;
+                if let Some(facts) = registry.pause(&self.computer, &self.link, paused) {
+                    tracing::info!(computer = %self.computer.key, paused, "is paused by its player, or no more");
+                    self.facts = facts;
+                }
+            }
             AgentFrame::PartAck { of, n, error } if new_protocol => {
                 self.take_part_ack(&of, n, error)?;
             }

@@ -38,6 +38,8 @@ pub enum AgentFrame {
     Job(JobReport),
     /// The computer has another label now, or none (version 2).
     Label(Option<String>),
+    /// Whether the player lets nothing new begin on the computer, from now on (version 2).
+    Paused(bool),
     /// A part of a frame (version 2).
     Part(Part),
     /// A part of ours arrived, or is refused (version 2).
@@ -180,6 +182,8 @@ struct Wire<'a> {
     #[serde(default)]
     label: Option<String>,
     #[serde(default)]
+    paused: Option<bool>,
+    #[serde(default)]
     job: Option<Value>,
     #[serde(default)]
     of: Option<String>,
@@ -254,6 +258,9 @@ pub fn read(message: &str, mode: TextMode) -> Result<AgentFrame, FrameError> {
             let label = wire.label.as_deref();
             let label = label.map(|label| text::read(&text::decode(label, mode)).into_owned());
             AgentFrame::Label(label.and_then(hello::label))
+        }
+        "event" if wire.name.as_deref() == Some("paused") => {
+            AgentFrame::Paused(wire.paused.ok_or_else(|| missing("paused"))?)
         }
         "part" => AgentFrame::Part(Part {
             of: needed(wire.of, "of")?,
@@ -423,6 +430,19 @@ mod tests {
             )
             .is_err()
         );
+    }
+
+    #[test]
+    fn a_pause_is_told_by_a_truth_value_alone() {
+        for (paused, read_as) in [("true", Some(true)), ("false", Some(false)), ("1", None)] {
+            let event = format!(r#"{{"type":"event","name":"paused","paused":{paused}}}"#);
+            match read(&event, TextMode::Bytes) {
+                Ok(AgentFrame::Paused(paused)) => assert_eq!(Some(paused), read_as),
+                Ok(other) => panic!("{other:?}"),
+                Err(_) => assert_eq!(read_as, None, "{event}"),
+            }
+        }
+        assert!(read(r#"{"type":"event","name":"paused"}"#, TextMode::Bytes).is_err());
     }
 
     #[test]

@@ -70,6 +70,8 @@ pub struct Hello {
     pub capabilities: Vec<String>,
     /// What it lets bridges do.
     pub policy: AgentPolicy,
+    /// Whether the player lets nothing new begin.
+    pub paused: bool,
     /// What its clock showed when it said so, in milliseconds since 1970 (version 2). Only from an agent that has the
     /// capability `startBefore`: it begins no request after the moment that this names.
     pub at: Option<u64>,
@@ -184,6 +186,8 @@ struct WireHello {
     #[serde(default)]
     policy: Value,
     #[serde(default)]
+    paused: Value,
+    #[serde(default)]
     at: Value,
 }
 
@@ -232,6 +236,7 @@ pub(super) fn read(message: &str) -> Result<Hello, HelloError> {
             _ => Vec::new(),
         },
         policy: serde_json::from_value(wire.policy).unwrap_or_default(),
+        paused: wire.paused == Value::Bool(true),
         at: wire.at.as_u64().filter(|_| keeps_start),
         capabilities: match wire.capabilities {
             Value::Array(names) => names

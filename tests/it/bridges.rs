@@ -467,7 +467,7 @@ fn was_heard_later(seen: &Value) -> bool {
 }
 
 #[tokio::test]
-async fn a_guest_knows_labels_and_when_computers_were_last_heard_from() {
+async fn a_guest_knows_labels_pauses_and_when_computers_were_last_heard_from() {
     let place = Place::new();
     let mut own = place.bridge().await;
     let mut guest = place.bridge().await;
@@ -490,6 +490,16 @@ async fn a_guest_knows_labels_and_when_computers_were_last_heard_from() {
                 .await;
         }
     }
+    for paused in [true, false, true] {
+        computer
+            .send(&json!({"type": "event", "name": "paused", "paused": paused}))
+            .await;
+        for bridge in [&mut own, &mut guest] {
+            bridge
+                .computer(4, |computer| (computer["paused"] == true) == paused)
+                .await;
+        }
+    }
     // It is heard from well after it linked, and then leaves.
     let heard = until("it was heard from later", async || {
         computer.send(&json!({"type": "pong", "n": 1})).await;
@@ -499,7 +509,10 @@ async fn a_guest_knows_labels_and_when_computers_were_last_heard_from() {
     .await;
     let mut late = place.bridge().await;
     let linked = late.linked(4).await;
-    assert_eq!(linked["label"], "four");
+    assert_eq!(
+        (&linked["label"], &linked["paused"]),
+        (&json!("four"), &json!(true))
+    );
     assert!(was_heard_later(&linked), "{linked} {heard}");
     drop(computer);
     let left = own

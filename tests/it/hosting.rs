@@ -245,7 +245,14 @@ async fn nothing_new_begins_while_the_player_has_paused_the_computer() {
         is(jobs.contains("running"), jobs)
     })
     .await;
+    assert_eq!(bridge.linked(1).await.get("paused"), None);
     typed(&computer, "mcp-computer pause", "Nothing new begins").await;
+    bridge
+        .computer(1, |computer| computer["paused"] == true)
+        .await;
+    let listed = bridge.call("list-computers", json!({})).await.text;
+    let said = "paused by its player: nothing new begins until `mcp-computer resume` there";
+    assert!(listed.contains(said), "{listed}");
     let refused = bridge.lua_error(1, "error('ran')").await;
     assert!(refused.contains("1 (Label: nil) is paused"), "{refused}");
     assert!(refused.contains("mcp-computer resume"), "{refused}");
@@ -257,10 +264,15 @@ async fn nothing_new_begins_while_the_player_has_paused_the_computer() {
     bridge
         .computer(1, |computer| computer["linked"] == false)
         .await;
-    bridge.linked(1).await;
+    // The next start says so as it links.
+    let linked = bridge.linked(1).await;
+    assert_eq!(linked["paused"], true, "{linked}");
     let refused = bridge.lua_error(1, "error('ran')").await;
     assert!(refused.contains("is paused"), "{refused}");
     typed(&computer, "mcp-computer resume", "begins again").await;
+    bridge
+        .computer(1, |computer| computer.get("paused").is_none())
+        .await;
     assert_eq!(bridge.lua(1, "1+1").await, "=> 2");
     typed(&computer, "mcp-computer stop", "mcp-computer has ended.").await;
     bridge

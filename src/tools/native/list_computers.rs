@@ -282,6 +282,11 @@ fn in_words(computer: &Computer, now: SystemTime) -> String {
         AgentPolicy::Ask => parts.push("asks its player before code runs".to_owned()),
         AgentPolicy::ReadOnly => parts.push("read-only: runs no code of a bridge".to_owned()),
     }
+    if facts.paused && computer.link().is_some() {
+        parts.push(
+            "paused by its player: nothing new begins until `mcp-computer resume` there".to_owned(),
+        );
+    }
     if let Some(change) = computer.change_of_hands() {
         parts.push(format!(
             "changed hands {}: shows another key than the one that was linked from {} before, so it may be another \
@@ -320,6 +325,9 @@ pub fn in_fields(computer: &Computer, now: SystemTime) -> Value {
     }
     if !facts.policy.is_full() {
         fields["policy"] = json!(facts.policy);
+    }
+    if facts.paused && computer.link().is_some() {
+        fields["paused"] = json!(true);
     }
     if let Some(change) = computer.change_of_hands() {
         fields["changedHands"] = json!(timestamp(change.since));

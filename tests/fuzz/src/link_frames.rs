@@ -71,6 +71,10 @@ fn check_frame(message: &str, read: &AgentFrame, mode: TextMode) {
             let told = value["label"].as_str().unwrap_or_default();
             assert_eq!(label.is_none(), told.is_empty());
         }
+        AgentFrame::Paused(paused) => {
+            assert_eq!((kind, value["name"].as_str()), ("event", Some("paused")));
+            assert_eq!(value["paused"].as_bool(), Some(*paused));
+        }
         AgentFrame::Accepted { id, .. } => {
             assert_eq!(
                 (kind, value["id"].as_str()),

@@ -175,6 +175,8 @@ impl Follower for Arrivals {
 
     fn relabelled(&self, _: ComputerKey, _: Option<&str>) {}
 
+    fn paused(&self, _: ComputerKey, _: bool) {}
+
     fn left(&self, _: ComputerKey, _: SystemTime, _: &str) {}
 
     fn has_asked(&self, _: &RequestId) -> bool {
