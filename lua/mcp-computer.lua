@@ -155,6 +155,7 @@ end
 local hosting = require("mcp-computer.hosting").new({
   program = program,
   version = VERSION,
+  greets = parsed.greets,
   has_line = (parsed.status_line or setting.get(STATUS_LINE_SETTING)) and true or false,
 })
 host = hosting:handle()

@@ -4,6 +4,7 @@ local disk = require("mcp-computer.disk")
 local setting = require("mcp-computer.setting")
 
 local find, format, match = string.find, string.format, string.match
+local concat, sort = table.concat, table.sort
 local ipairs, pcall, type = ipairs, pcall, type
 local fs = fs
 local globals = _G
@@ -24,16 +25,22 @@ local NAME = "mcp-computer"
 -- the last one if it runs in the agent's shell now.
 local MOVED = "mcp_computer.moved"
 
--- Runs the agent beside a shell that is the player's. A file that is not whole, since the world ended in the midst of
+-- Runs the agent beside a shell that is the player's, which runs this file again if several files of the player's are
+-- to run in it. A file that is not whole, since the world ended in the midst of
 -- an update with little room, is fetched again. The mark is in two parts, since this stands in that file too.
 local CODE = [[
 -- Starts mcp-computer with this computer. `mcp-computer uninstall` takes it away.
-local program, installer = %q, %q
+local program, installer, own = %q, %q, { %s }
+if ... then
+  for _, path in ipairs(own) do shell.run('"' .. path .. '"') end
+  return
+end
 local file = fs.open(program, "rb")
 local is_whole = file and (file.readAll() or ""):find("end of " .. "mcp-computer", 1, true)
 if file then file.close() end
 if not is_whole then shell.run("wget", "run", installer, "--repair") end
-shell.run(program, "--shell"%s)
+local first = own[2] and "%s own" or own[1]
+shell.run(program, "--shell", "--greet", first and '--run "' .. first .. '"')
 ]]
 
 -- What a program has in it that may well never end.
@@ -171,11 +178,14 @@ end
 -- @treturn boolean|nil Whether it does now.
 -- @treturn string Its startup file, or why not.
 function autostart.add(program, installer)
-  local inside = ""
+  local inside, paths = {}, {}
   for _, moved in ipairs(all_moved()) do
-    if moved.is_inside then inside = format(", \"--run\", %q", moved.to) end
+    if moved.is_inside then inside[#inside + 1] = moved end
   end
-  local ok, problem = disk.replace(FILE, format(CODE, program, installer, inside))
+  -- As the game would have run them.
+  sort(inside, function(a, b) return a.from < b.from end)
+  for i = 1, #inside do paths[i] = format("%q", inside[i].to) end
+  local ok, problem = disk.replace(FILE, format(CODE, program, installer, concat(paths, ", "), FILE))
   if not ok then return nil, problem end
   if fs.exists(FORMER) then fs.delete(FORMER) end
   return true, FILE

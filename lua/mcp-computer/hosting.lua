@@ -58,7 +58,8 @@ local function new_terminal(root)
 end
 
 --- Takes the screen.
--- @tparam table options `program`: see @{environment.new}; `version`; `has_line`: whether there is a status line.
+-- @tparam table options `program`: see @{environment.new}; `version`; `has_line`: whether there is a status line;
+--   `greets`: whether the computer has just started.
 -- @treturn hosting
 function hosting.new(options)
   local parent = outermost(options.program.multishell)
@@ -67,6 +68,7 @@ function hosting.new(options)
   local root = window.create(parent, 1, top, width, height - top + 1, true)
   local self = setmetatable({
     program = options.program,
+    greets = options.greets,
     version = options.version,
     serve = nil,       -- what the agent's coroutine runs
     parent = parent,
@@ -243,14 +245,32 @@ local function hand_on(self, event)
   end
 end
 
+-- The computer's first shell shows the message of the day before its prompt. That was on the screen that is ours now.
+local function greet(shell, env)
+  function env.write(...)
+    env.write = nil
+    if globals.settings.get("motd.enable") then
+      local colour = term_library.getTextColour()
+      term_library.setTextColour(1)
+      shell.run("motd")
+      term_library.setTextColour(colour)
+    end
+    return globals.write(...)
+  end
+end
+
 -- What the shell's coroutine runs.
 local function run_shell(self)
   local shell = self.program.shell
+  local function prepare(env)
+    if self.greets then greet(shell, env) end
+  end
   if self.tabs then
-    self.tabs:run(shell)
+    self.tabs:run(shell, prepare)
   else
     local env = { shell = shell }
     errors.watch(SHELL, env)
+    prepare(env)
     globals.os.run(env, SHELL)
   end
   self.is_shell_over = true

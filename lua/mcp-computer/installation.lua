@@ -123,12 +123,16 @@ local function make_way(program)
     if not ok then return nil, problem end
   end
   local endless = autostart.endless()
-  if not endless then return true end
-  print(endless .. " runs before it, and does not look as if it ended. If so, mcp-computer never starts.")
-  if question.ask("Run that one in the shell that mcp-computer runs beside?", true) then
-    return autostart.run_inside(endless)
+  while endless do
+    print(endless .. " runs before it, and does not look as if it ended. If so, mcp-computer never starts.")
+    if not question.ask("Run that one in the shell that mcp-computer runs beside?", true) then
+      note("If it never ends, mcp-computer does not start with this computer.")
+      break
+    end
+    local ok, problem = autostart.run_inside(endless)
+    if not ok then return nil, problem end
+    endless = autostart.endless()
   end
-  note("If it never ends, mcp-computer does not start with this computer.")
   return true
 end
 

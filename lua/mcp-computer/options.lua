@@ -28,6 +28,8 @@ local POLICIES = { ["-read-only"] = policy.READ_ONLY, ["--read-only"] = policy.R
 local TWO_POLICIES = "One policy is enough: two different ones were given"
 -- What stands for itself: its key, and its value.
 local FLAGS = {
+  -- For the startup file: the shell is the computer's first one.
+  ["--greet"] = { "greets", true },
   ["--startup"] = { "startup", true }, ["--no-startup"] = { "startup", false },
   ["--yes"] = { "is_sure", true }, ["-y"] = { "is_sure", true },
   ["-shell"] = { "shell", true }, ["--shell"] = { "shell", true },
@@ -57,7 +59,7 @@ end
 --- Reads the arguments.
 -- @tparam {string,...} args
 -- @treturn table|nil `action` (`run`, `help`, `version` or a command), `url`, `token`, `policy`, `startup`, `is_sure`,
---   `shell`, `status_line`, `run`; `switch`: `on` or `off`.
+--   `shell`, `status_line`, `greets`, `run`; `switch`: `on` or `off`.
 -- @treturn string|nil What is wrong with them.
 function options.parse(args)
   local result = { action = "run" }

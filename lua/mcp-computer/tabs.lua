@@ -25,7 +25,8 @@ end
 
 --- Runs multishell until its last tab is closed.
 -- @tparam table shell The shell whose settings the first tab takes over.
-function tabs:run(shell)
+-- @tparam function prepare What is to be done with the environment of that tab's shell.
+function tabs:run(shell, prepare)
   local env = { shell = shell }
   env.window = setmetatable({
     create = function(...)
@@ -40,8 +41,11 @@ function tabs:run(shell)
       local newest = self.entries[#self.entries]
       if newest and not newest.thread then newest.thread = running() end
       if type(of_program) == "table" and type(path) == "string" then
-        self.api = self.api or of_program.multishell
         errors.watch(path, of_program)
+        if not self.api then
+          self.api = of_program.multishell
+          prepare(of_program)
+        end
       end
       return globals.os.run(of_program, path, ...)
     end,

@@ -120,6 +120,188 @@ async fn what_a_player_installs_links_and_links_again_after_a_reboot_in_every_ga
             "{name}"
         );
     }
+    // The chunk of each is unloaded, and loaded again.
+    for (computer, (options, _)) in computers.iter().zip(&all) {
+        bridge.lua(options.id, "http.mark = true").await;
+        computer.unload();
+    }
+    for (options, _) in &all {
+        bridge
+            .computer(options.id, |computer| computer["linked"] == false)
+            .await;
+    }
+    for computer in &computers {
+        computer.load();
+    }
+    for (computer, (options, name)) in computers.iter().zip(&all) {
+        is_linked_anew(&mut bridge, options.id).await;
+        assert_eq!(text(computer, "ran"), "first second ".repeat(3), "{name}");
+    }
+    bridge.leave().await;
+}
+
+/// Gives the agent of a computer a new version as the installer does, from a file.
+async fn give(bridge: &mut Bridge, id: u64, source: &str) {
+    let code = format!(
+        "os.queueEvent('mcp_computer_update', 'test', {source:?})
+        local _, _, problem = os.pullEvent('mcp_computer_updating') return problem"
+    );
+    assert_eq!(bridge.lua(id, &code).await, "=> nil");
+}
+
+async fn is_of(bridge: &mut Bridge, id: u64, version: &str) {
+    bridge
+        .computer(id, |computer| {
+            computer["linked"] == true && computer["agent"]["version"] == version
+        })
+        .await;
+}
+
+#[tokio::test]
+async fn an_update_a_failed_one_and_uninstalling_leave_no_trace_on_any_kind_of_computer() {
+    let mut bridge = Bridge::initialized().await;
+    let port = bridge.link_port().await;
+    let new = agent::program_for(Some(&port.to_string()));
+    let older = new.replacen("\"1.1.0\"", "\"1.0.9\"", 1);
+    let mut all = Vec::new();
+    for version in VERSIONS {
+        for advanced in [true, false] {
+            for kind in [Kind::Computer, Kind::Turtle, Kind::Pocket] {
+                let id = all.len() as u64 + 1;
+                let mut options = options(id, version, advanced)
+                    .with_file("startup.lua", noting("first"))
+                    .with_file("startup/own.lua", noting("second"));
+                options.kind = kind;
+                all.push((options, format!("{version} {kind:?} {advanced}")));
+            }
+        }
+    }
+    let computers = join_all(all.iter().map(|(options, _)| start(options.clone()))).await;
+    let before = join_all(computers.iter().map(files)).await;
+    for computer in &computers {
+        computer
+            .write_file("mcp-computer.lua", older.as_bytes())
+            .unwrap();
+        computer.type_line("mcp-computer install --startup");
+        // A pocket computer's note is confirmed by it; elsewhere it is a line of the shell that nothing is on.
+        computer.press_enter();
+    }
+    for (options, _) in &all {
+        is_of(&mut bridge, options.id, "1.0.9").await;
+        // It links no more, as one that was cut off; then it is over.
+        give(&mut bridge, options.id, "sleep(1)").await;
+    }
+    for (computer, (options, name)) in computers.iter().zip(&all) {
+        let id = options.id;
+        until("the old one is back, and says why", async || {
+            let code = "os.queueEvent('mcp_computer_ask', 't') local _, to, told repeat _, to, told = os.pullEvent('mcp_computer_here')
+                until to == 't' return told.version, told.not_taken";
+            let call = json!({"computerId": id, "code": code});
+            let answer = bridge.call("exec-lua", call).await;
+            is(answer.text.contains("\"1.0.9\"") && answer.text.contains("ended at once"), answer.text)
+        })
+        .await;
+        assert_eq!(text(computer, "mcp-computer.lua"), older, "{name}");
+        computer.type_line("mcp-computer update");
+    }
+    for (computer, (options, name)) in computers.iter().zip(&all) {
+        is_of(&mut bridge, options.id, "1.1.0").await;
+        until("the new version is on the disk", async || {
+            is(text(computer, "mcp-computer.lua") == new, name.clone())
+        })
+        .await;
+        computer.type_line("clear");
+        computer.type_line("mcp-computer uninstall --yes");
+    }
+    for ((computer, (options, name)), before) in computers.iter().zip(&all).zip(before) {
+        screen::shows(computer, "mcp-computer is gone").await;
+        bridge
+            .computer(options.id, |computer| computer["linked"] == false)
+            .await;
+        assert_eq!(files(computer).await, before, "{name}");
+        // What the player has starts as it did.
+        computer.reboot();
+        let ran_again = computer
+            .until(crate::common::PATIENCE, |computer| {
+                text(computer, "ran") == "first second ".repeat(2)
+            })
+            .await;
+        assert!(ran_again, "{name}: {}", text(computer, "ran"));
+    }
+    bridge.leave().await;
+}
+
+#[tokio::test]
+async fn startups_that_do_not_end_run_one_after_the_other_in_the_agents_shell() {
+    let mut bridge = Bridge::initialized().await;
+    let port = bridge.link_port().await;
+    let first = "print('the first') while true do if os.pullEvent() == 'key' then break end end";
+    let second = "while true do print('the second') sleep(5) end";
+    for (id, version, advanced) in [(1, "1.113", true), (2, "1.89", false)] {
+        let own = options(id, version, advanced)
+            .with_file("startup/20.lua", second)
+            .with_file("startup.lua", first);
+        let computer = Computer::start(own, "", &Handle::current()).unwrap();
+        screen::says(&computer, "the first").await;
+        computer.terminate();
+        screen::says(&computer, "the second").await;
+        computer.terminate();
+        screen::says(&computer, ">").await;
+        computer.type_line("clear");
+        computer.type_line(&format!("{} --startup", installer(port)));
+        answers(&computer, "/startup.lua runs before it", 'y').await;
+        answers(&computer, "/startup/20.lua runs before it", 'y').await;
+        bridge.linked(id).await;
+        bridge.lua(id, "http.mark = true").await;
+        computer.reboot();
+        is_linked_anew(&mut bridge, id).await;
+        screen::says(&computer, "the first").await;
+        assert!(!screen::words(&computer).contains("the second"));
+        computer.press_key("space");
+        screen::says(&computer, "the second").await;
+        computer.terminate();
+        computer.type_line("mcp-computer uninstall --yes");
+        screen::shows(&computer, "mcp-computer is gone").await;
+        assert_eq!(text(&computer, "startup.lua"), first, "{version}");
+        assert_eq!(text(&computer, "startup/20.lua"), second, "{version}");
+    }
+    bridge.leave().await;
+}
+
+#[tokio::test]
+async fn the_message_of_the_day_stands_above_the_first_prompt_as_without_the_agent() {
+    let mut bridge = Bridge::initialized().await;
+    let port = bridge.link_port().await;
+    let settings = "{ [\"motd.path\"] = \"/motd.txt\" }";
+    for (id, version, advanced) in [(1, "1.113", true), (2, "1.101", false), (3, "1.89", true)] {
+        let own = options(id, version, advanced)
+            .with_file(".settings", settings)
+            .with_file("motd.txt", "a fine day");
+        let computer = start(own).await;
+        let alone = computer.screen();
+        assert_eq!(alone[1], "a fine day");
+        computer.type_line(&format!("{} --startup", installer(port)));
+        bridge.linked(id).await;
+        bridge.lua(id, "http.mark = true").await;
+        // By hand it is no first shell.
+        assert!(!screen::words(&computer).contains("a fine day"));
+        computer.reboot();
+        is_linked_anew(&mut bridge, id).await;
+        until("the prompt is there", async || {
+            is(computer.screen() == alone, computer.screen().join("\n"))
+        })
+        .await;
+        bridge
+            .lua(
+                id,
+                "settings.set('motd.enable', false) settings.save() http.mark = true",
+            )
+            .await;
+        computer.reboot();
+        is_linked_anew(&mut bridge, id).await;
+        screen::says(&computer, ">").await;
+        assert!(!screen::words(&computer).contains("a fine day"));
+    }
     bridge.leave().await;
 }
 
@@ -423,7 +605,7 @@ async fn the_link_port_is_a_registry_of_traposs_package_manager_and_both_ways_kn
         // The installer puts no second one beside it.
         computer.type_line("clear");
         computer.type_line(&format!("{} --startup", installer(port)));
-        screen::shows(&computer, "Installed /programs/mcp-computer.lua").await;
+        // What it says is soon covered by the shell that it starts.
         bridge.linked(id).await;
         assert_eq!(computer.read_file("mcp-computer.lua"), None, "{version}");
         assert!(text(&computer, STARTUP).contains("\"/programs/mcp-computer.lua\""));
