@@ -80,6 +80,7 @@ function hosting.new(options)
     shell = nil,       -- of both coroutines: {thread, filter, terminal}
     agent = nil,
     is_shell_over = false,
+    problem = nil,     -- what ended the shell, if it was an error
     owns = nil,        -- tells which events are the agent's own
     why_ended = nil,   -- what ended the agent, if it has ended
     backlog = {},      -- events that wait for the agent
@@ -124,7 +125,7 @@ end
 
 local function shell_turn(self, event)
   local problem = turn(self, self.shell, unpack(event, 1, event.n))
-  if problem ~= nil then self.is_shell_over = true end
+  if problem ~= nil then self.is_shell_over, self.problem = true, tostring(problem) end
 end
 
 local function is_at_line(self, event)
@@ -282,7 +283,16 @@ local function close(self)
   if self.line.is_shown then self:set_line(false) end
   if self.is_outermost then
     present.set(self.terminal)
-    pcall(globals.os.run, {}, SHUTDOWN)
+    if self.problem then
+      -- As the game does where its first shell dies: a program may have left a terminal that nothing can be drawn on.
+      globals.printError(self.problem)
+      self.terminal.setCursorBlink(false)
+      globals.print("Press any key to continue")
+      local event
+      repeat event = pull() until event == "key" or event == "terminate"
+    else
+      pcall(globals.os.run, {}, SHUTDOWN)
+    end
     globals.os.shutdown()
   end
   local outer = self.program.shell

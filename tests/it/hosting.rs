@@ -194,6 +194,37 @@ async fn closing_the_shell_shuts_the_computer_down() {
 }
 
 #[tokio::test]
+async fn what_a_shell_dies_of_stays_on_the_screen_until_a_key_is_pressed() {
+    let breaks = "term.redirect({}) print('never')";
+    for version in ["1.89", "1.113"] {
+        let mut bridge = Bridge::initialized().await;
+        let hosted = format!("mcp-computer --shell ws://{}", bridge.link_port().await);
+        let mut shown = Vec::new();
+        for program in ["", &hosted] {
+            let options = options(version, false, Kind::Computer).with_file("breaks.lua", breaks);
+            let computer = start(options, program);
+            if !program.is_empty() {
+                bridge.linked(1).await;
+            }
+            screen::says(&computer, ">").await;
+            typed(&computer, "breaks", "Press any key to continue").await;
+            let words = screen::words(&computer);
+            let (_, words) = words.split_once("> breaks ").unwrap();
+            shown.push(words.to_owned());
+            assert_eq!(computer.state(), State::Running, "{version}");
+            computer.press_key("space");
+            let off = computer
+                .until(PATIENCE, |computer| computer.state() == State::Off)
+                .await;
+            assert!(off, "{version}: {:?}", computer.state());
+        }
+        assert!(shown[0].contains("missing method"), "{shown:?}");
+        assert_eq!(shown[0], shown[1], "{version}");
+        bridge.leave().await;
+    }
+}
+
+#[tokio::test]
 async fn a_stopped_agent_leaves_the_shell_and_begins_again_in_it() {
     for advanced in [true, false] {
         let (mut bridge, computer) = hosted("1.113", advanced).await;
