@@ -2,6 +2,7 @@
 //! how they say it.
 
 mod bounds;
+mod copying;
 mod steps;
 
 use mcp_bridge::{
