@@ -20,7 +20,7 @@ local OF_THE_PLAYER = {
 -- What goes on all the time, and is meant only if it is named.
 local NOISE = {
   timer = true, task_complete = true, turtle_response = true, websocket_message = true, websocket_success = true,
-  websocket_closed = true, websocket_failure = true, modem_message = true,
+  websocket_closed = true, websocket_failure = true, modem_message = true, mcp_wait_begins = true,
 }
 
 -- Characters that a text takes in JSON, at most.
@@ -82,12 +82,26 @@ local function signals()
   return powers
 end
 
+-- Passes over what has happened before: it still stands in the queue. A redstone event of then would tell of a change
+-- that nobody sees any more.
+local function pass_over()
+  local mark, timer = tostring({}), os.startTimer(1)
+  os.queueEvent("mcp_wait_begins", mark)
+  local event
+  repeat
+    event = { os.pullEvent() }
+    -- The mark is lost if the queue was full.
+  until event[1] == "mcp_wait_begins" and event[2] == mark or event[1] == "timer" and event[2] == timer
+  os.cancelTimer(timer)
+end
+
 --- `wait-event`.
 local function wait(arguments)
   local name, values = arguments.event, arguments.values or {}
   if name and OF_THE_PLAYER[name] then
     return nil, format("%s is of the player, whose own programs get it: no tool can wait for it.", name)
   end
+  pass_over()
   local seconds = (arguments.timeoutMs or WAIT) / 1000
   local timer, due = os.startTimer(seconds), os.clock() + seconds
   local others, kinds, before = 0, {}, signals()
