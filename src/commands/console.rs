@@ -48,3 +48,11 @@ pub fn say_result(result: &CallToolResult) {
 pub fn note(line: &str) {
     let _ = writeln!(io::stderr().lock(), "{line}");
 }
+
+/// Writes to standard error as it is: over the last line, say, of a terminal.
+pub fn redraw(text: &str) {
+    let mut output = io::stderr().lock();
+    let _ = output
+        .write_all(text.as_bytes())
+        .and_then(|()| output.flush());
+}

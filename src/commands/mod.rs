@@ -27,6 +27,7 @@ mod startup;
 mod status;
 mod stdio;
 mod stop;
+mod sync;
 mod tools;
 mod trust;
 mod upstream;
@@ -112,6 +113,7 @@ commands! { Command, run(folders: &Folders) -> ExitCode:
     pause::Pause,
     pause::Resume,
     agents::Agents,
+    sync::Sync,
     tools::Tools,
     worker::Worker,
     logs::Logs,

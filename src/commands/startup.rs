@@ -126,12 +126,13 @@ fn block_on(
         }
         let catalogue = tools::start(config, folders, &fleet, others);
         let calls = Arc::new(calls(config, folders, mcp));
-        let server = Server::new(fleet.clone(), catalogue).noting(calls.clone());
+        let server = Server::new(fleet.clone(), catalogue.clone()).noting(calls.clone());
         let has_one_client = mcp.is_none();
         let desk = Desk::open(
             &folders.shared,
             fleet.clone(),
             calls.clone(),
+            catalogue,
             has_one_client,
         );
         let why = serve(Bridge {

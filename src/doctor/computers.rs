@@ -46,7 +46,10 @@ fn known(patient: &Patient) -> Option<&[ComputerRow]> {
     let round = patient.bridges().as_ref().ok()?;
     let told = round.told.values().filter_map(|told| match &told.answer {
         Answer::Computers { computers, .. } => Some(computers.as_slice()),
-        Answer::Jobs { .. } | Answer::Stopped { .. } | Answer::Updated { .. } => None,
+        Answer::Jobs { .. }
+        | Answer::Stopped { .. }
+        | Answer::Updated { .. }
+        | Answer::Synced(_) => None,
     });
     told.max_by_key(|computers| computers.len())
 }

@@ -18,7 +18,8 @@ use tokio::{
 use super::{
     mailbox::{self, Presence, Questions},
     message::{
-        Answer, CallRow, ComputerRow, JobRow, Orders, Question, StoppedCall, StoppedJob, Told,
+        Answer, CallRow, ComputerRow, JobRow, Orders, Question, StoppedCall, StoppedJob,
+        SyncErrand, Told,
     },
 };
 use crate::{
@@ -27,7 +28,7 @@ use crate::{
         Cancelled, Computer, ComputerKey, End, ErrorKind, Fleet, Job, Loss, Presence as Away,
         RequestId, Sent, Stage, updating, updating::NotUpdated,
     },
-    tools::{calls::Calls, wording::name_of},
+    tools::{Catalogue, calls::Calls, syncing::Errands, wording::name_of},
 };
 
 /// How often questions are looked for where the system tells of them, and where it does not.
@@ -52,18 +53,30 @@ struct Clerk {
     shared: PathBuf,
     fleet: Arc<Fleet>,
     calls: Arc<Calls>,
+    /// What of tools a person allows.
+    catalogue: Arc<Catalogue>,
+    /// What brings a sync's Lua to computers.
+    errands: Errands,
     /// Whether a client started this process, to have it for itself.
     has_one_client: bool,
 }
 
 impl Desk {
     /// Opens it, in the background; without a folder that can be written there is none. To be called in the runtime.
-    pub fn open(shared: &Path, fleet: Arc<Fleet>, calls: Arc<Calls>, has_one_client: bool) -> Self {
+    pub fn open(
+        shared: &Path,
+        fleet: Arc<Fleet>,
+        calls: Arc<Calls>,
+        catalogue: Arc<Catalogue>,
+        has_one_client: bool,
+    ) -> Self {
         let presence = Arc::new(Mutex::new(None));
         let clerk = Arc::new(Clerk {
             shared: shared.to_owned(),
             fleet,
             calls,
+            catalogue,
+            errands: Errands::default(),
             has_one_client,
         });
         Self {
@@ -145,6 +158,7 @@ impl Clerk {
             Question::Computers => self.computers().await,
             Question::Stop(mut orders) => self.stop(orders.remove(name)?).await,
             Question::Update(mut orders) => self.update(orders.remove(name)?).await,
+            Question::Sync(mut orders) => self.sync(orders.remove(name)?).await,
         };
         Some(Told {
             pid: std::process::id(),
@@ -239,6 +253,15 @@ impl Clerk {
             Err(error) => (error.to_string(), false),
         };
         Answer::Updated { said, is_well }
+    }
+
+    async fn sync(&self, order: SyncErrand) -> Answer {
+        let SyncErrand { computer, errand } = order;
+        let policy = self.catalogue.policy();
+        let ran = self
+            .errands
+            .run_for_person(&self.fleet, policy, computer, errand);
+        Answer::Synced(ran.await)
     }
 
     async fn stop(&self, orders: Orders) -> Answer {

@@ -7,6 +7,7 @@ use serde_json::Value;
 
 use crate::{
     computers::{ComputerKey, RequestId},
+    sync::Errand,
     tools::calls::{Caller, Kind},
 };
 
@@ -22,6 +23,17 @@ pub enum Question {
     Stop(BTreeMap<String, Orders>),
     /// To update the agent of a computer; the bridge of this name does.
     Update(BTreeMap<String, ComputerKey>),
+    /// To ask a computer something for a sync; the bridge of this name does.
+    Sync(BTreeMap<String, SyncErrand>),
+}
+
+/// What is asked of a computer for a sync.
+#[derive(Debug, Clone, Serialize, Deserialize)]
+pub struct SyncErrand {
+    /// The computer.
+    pub computer: ComputerKey,
+    /// What it is asked.
+    pub errand: Errand,
 }
 
 impl Question {
@@ -31,6 +43,7 @@ impl Question {
             Self::Jobs | Self::Computers => true,
             Self::Stop(orders) => orders.contains_key(bridge),
             Self::Update(orders) => orders.contains_key(bridge),
+            Self::Sync(orders) => orders.contains_key(bridge),
         }
     }
 }
@@ -90,6 +103,8 @@ pub enum Answer {
         /// Whether the computer has this version now.
         is_well: bool,
     },
+    /// What a computer answered for a sync, or why it did not, in whole sentences.
+    Synced(Result<Value, String>),
     /// What came of its orders.
     Stopped {
         /// The calls that it has ended.

@@ -66,8 +66,8 @@ impl Folders {
         }
     }
 
-    /// Where the configuration file is, if it exists.
-    fn config_file(&self) -> Option<PathBuf> {
+    /// Where the configuration file is, if it exists; none where there is no folder for it.
+    pub fn config_file(&self) -> Option<PathBuf> {
         self.config.as_ref().map(|folder| folder.join(CONFIG_FILE))
     }
 

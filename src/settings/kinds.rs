@@ -98,6 +98,22 @@ pub const LISTED: Kind<Option<BTreeSet<String>>> = Kind {
     read: |given| Some(Some(given.list().collect())),
 };
 
+/// Folders, as absolute paths.
+pub const FOLDERS: Kind<Vec<PathBuf>> = Kind {
+    form: Form::Often("DIR"),
+    expected: "folders, by their whole paths, with commas between",
+    is_secret: false,
+    read: |given| {
+        let folders = given.list().map(|word| given.path(&word));
+        // On the command line and in the environment a folder is meant where the bridge is started, which no user knows.
+        let folders: Vec<_> = folders.collect();
+        folders
+            .iter()
+            .all(|folder| folder.is_absolute())
+            .then_some(folders)
+    },
+};
+
 /// Folders of tools, and names of tools.
 #[derive(Debug, Clone, Default, PartialEq, Eq)]
 pub struct ChosenTools {

@@ -14,7 +14,7 @@ pub use error::ConfigError;
 pub use folders::{Folders, TOOLS_FOLDER};
 pub use kinds::ChosenTools;
 pub use sources::Flags;
-pub use table::{Config, LinkConfig, McpConfig, ToolsConfig};
+pub use table::{Config, LinkConfig, McpConfig, SyncConfig, ToolsConfig};
 
 #[cfg(test)]
 mod tests {

@@ -4,7 +4,11 @@
 //! flag, the environment variable and the key in the configuration file; and the default, as it would be written
 //! there. A field without these is a group of settings of its own.
 
-use std::{collections::BTreeSet, path::Path, time::Duration};
+use std::{
+    collections::BTreeSet,
+    path::{Path, PathBuf},
+    time::Duration,
+};
 
 use crate::base::token::Token;
 
@@ -42,6 +46,8 @@ table! {
         call_log: bool = ON_OFF, "--call-log", "MCP_BRIDGE_CALL_LOG", "call_log", "on";
         /// Which tools there are.
         tools: ToolsConfig;
+        /// What the tool sync-folder may reach.
+        sync: SyncConfig;
     }
 
     /// Settings of tools.
@@ -57,6 +63,14 @@ table! {
         listed: Option<BTreeSet<String>> = LISTED, "--list", "MCP_BRIDGE_LIST", "list", none;
         /// Allow only tools that promise to change nothing
         read_only: bool = SWITCH, "--read-only", "MCP_BRIDGE_READ_ONLY", "read_only", none;
+    }
+
+    /// Folders that the tool `sync-folder` may reach.
+    pub struct SyncConfig {
+        /// Folders whose files the tool sync-folder may send to computers; more than once, or with commas between
+        push: Vec<PathBuf> = FOLDERS, "--sync-push", "MCP_BRIDGE_SYNC_PUSH", "sync_push", none;
+        /// Folders where it may write files of computers too; more than once, or with commas between
+        pull: Vec<PathBuf> = FOLDERS, "--sync-pull", "MCP_BRIDGE_SYNC_PULL", "sync_pull", none;
     }
 
     /// Where MCP is served over HTTP. Only `mcp-bridge serve` reads it: these variables are other programs' too, and

@@ -44,7 +44,7 @@ pub fn offer(kit: &Kit, probe_time: Duration) -> Offer {
 
 /// What a folder of such sets offers, and what of it can't be used.
 pub fn offer_of(sets: &Dir<'_>, kit: &Kit, probe_time: Duration) -> (Offer, Vec<Problem>) {
-    let natives = native::all(&kit.host, probe_time);
+    let natives = native::all(kit, probe_time);
     let mut offer = Offer {
         is_ready: true,
         ..Offer::default()
@@ -247,7 +247,7 @@ mod tests {
 
     #[test]
     fn every_native_handler_stands_behind_an_entry() {
-        let handlers = native::all(&Kit::default().host, Duration::from_secs(2));
+        let handlers = native::all(&Kit::default(), Duration::from_secs(2));
         let handlers: BTreeSet<_> = handlers.into_keys().map(str::to_owned).collect();
         let entries: BTreeSet<_> = native_entries().into_iter().map(|(one, _)| one).collect();
         assert_eq!(handlers, entries);

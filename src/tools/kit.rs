@@ -15,6 +15,7 @@ use super::{
     policy::may_change,
     prompt::{EntryPrompt, Prompt},
     resource::{EntryResource, Resource},
+    syncing::SyncPlace,
 };
 
 /// Where Lua runs.
@@ -24,6 +25,8 @@ pub struct Kit {
     pub host: Arc<HostHandler>,
     /// On computers.
     pub couriers: Arc<Couriers>,
+    /// What `sync-folder` may reach.
+    pub sync: Arc<SyncPlace>,
 }
 
 /// The only one of the product's own sets that is listed as a whole when no sets were chosen: all of them are more than a
@@ -124,6 +127,15 @@ impl Kit {
                 Arc::new(keeper),
             )),
             couriers,
+            sync: Arc::default(),
+        }
+    }
+
+    /// The same, whose `sync-folder` may reach this.
+    pub fn syncing(self, place: SyncPlace) -> Self {
+        Self {
+            sync: Arc::new(place),
+            ..self
         }
     }
 

@@ -53,6 +53,7 @@ pub mod search;
 mod sets;
 pub mod snapshot;
 pub mod source;
+pub mod syncing;
 mod teller;
 mod telling;
 mod tool;
@@ -85,6 +86,7 @@ pub(crate) use result::text;
 pub use result::{ToolFailed, failure, text_of, without_secrets};
 pub use snapshot::{Snapshot, View};
 pub use source::{Offer, Source};
+use syncing::SyncPlace;
 pub use tool::{Context, Found, Others, TooDeep, Tool};
 
 /// All tools, prompts and resources of this bridge: its own; those of the user's own folder and of the folders that
@@ -100,6 +102,7 @@ pub fn start(
         roots,
         keeper(folders).following(fleet.changes()),
         config.probe_timeout,
+        sync_place(config, folders),
     );
     let computers = own_resources::source(fleet);
     let sources = [computers].into_iter().chain(own).chain(others).collect();
@@ -118,6 +121,16 @@ pub fn start(
         }
     });
     catalogue
+}
+
+/// What `sync-folder` may reach, by these settings.
+fn sync_place(config: &Config, folders: &Folders) -> SyncPlace {
+    SyncPlace {
+        push: config.sync.push.clone(),
+        pull: config.sync.pull.clone(),
+        state: Some(folders.shared.clone()),
+        settings: folders.config_file(),
+    }
 }
 
 /// What keeps what namespaces have, in these folders.

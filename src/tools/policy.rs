@@ -16,7 +16,7 @@ pub const ALL_SETS: &str = "all";
 
 /// The sets that are the bridge's own. Nothing from elsewhere gets into one of them by its name: whoever allows `core`
 /// means ours.
-pub const OWN_SETS: [&str; 12] = [
+pub const OWN_SETS: [&str; 13] = [
     ALL_SETS,
     "agents",
     "computer-files",
@@ -26,6 +26,7 @@ pub const OWN_SETS: [&str; 12] = [
     "inventories",
     "peripherals",
     "prompts",
+    "sync",
     "turtles",
     "upstream",
     "world",

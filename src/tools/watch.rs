@@ -14,6 +14,7 @@ use super::{
     folder::{Folders, Look, Root},
     kit::Kit,
     namespace::Keeper,
+    syncing::SyncPlace,
     trials::Untried,
 };
 
@@ -27,11 +28,16 @@ const BUILT_IN_PATIENCE: Duration = Duration::from_secs(20);
 /// The source of what is built in, and that of folders. A thread of its own reads the former and follows the latter. It
 /// begins when somebody wants to know what there is: a client's first question is not about tools, and some never ask
 /// about them.
-pub fn sources(roots: Vec<Root>, keeper: Keeper, probe_time: Duration) -> [Box<dyn Source>; 2] {
+pub fn sources(
+    roots: Vec<Root>,
+    keeper: Keeper,
+    probe_time: Duration,
+    sync: SyncPlace,
+) -> [Box<dyn Source>; 2] {
     let (built_in_sender, built_in) = watch::channel(Arc::new(Offer::default()));
     let (sender, folders) = watch::channel(Arc::new(Offer::default()));
     let work = move || {
-        let kit = Kit::keeping(keeper);
+        let kit = Kit::keeping(keeper).syncing(sync);
         let built_in = builtin::offer(&kit, probe_time);
         let folders = Folders::new(roots, kit, &built_in);
         built_in_sender.send_replace(Arc::new(built_in));

@@ -76,6 +76,7 @@ mod setup_game;
 mod setup_service;
 mod simulator;
 mod stdio;
+mod syncing;
 mod taken;
 mod tasks;
 mod telling;

@@ -17,6 +17,7 @@ mod run_program;
 mod run_script;
 mod running;
 mod send_input;
+mod sync_folder;
 mod typed;
 mod update_agent;
 
@@ -24,12 +25,16 @@ use std::{sync::Arc, time::Duration};
 
 pub(super) use list_computers::in_fields;
 
-use super::{entry::Natives, host::HostHandler};
+use super::{entry::Natives, kit::Kit, syncing::Errands};
 use kept::Kept;
 use typed::named;
 
-/// All of them. Scripts run in `host`, and a computer has `probe_time` to answer a probe.
-pub fn all(host: &Arc<HostHandler>, probe_time: Duration) -> Natives {
+/// All of them. Scripts run where the kit's Lua does, and a computer has `probe_time` to answer a probe.
+pub fn all(kit: &Kit, probe_time: Duration) -> Natives {
+    let sync = sync_folder::SyncFolder {
+        place: kit.sync.clone(),
+        errands: Errands::default(),
+    };
     let kept = &Arc::<Kept>::default();
     Natives::from([
         named(call_tool::CallTool { kept: kept.clone() }, kept),
@@ -43,8 +48,14 @@ pub fn all(host: &Arc<HostHandler>, probe_time: Duration) -> Natives {
         named(read_screen::ReadScreen, kept),
         named(recent_errors::RecentErrors, kept),
         named(run_program::RunProgram, kept),
-        named(run_script::RunScript { host: host.clone() }, kept),
+        named(
+            run_script::RunScript {
+                host: kit.host.clone(),
+            },
+            kept,
+        ),
         named(send_input::SendInput, kept),
+        named(sync, kept),
         named(update_agent::UpdateAgent, kept),
     ])
 }

@@ -1,0 +1,179 @@
+//! Computers as this command asks them: through whichever bridge runs.
+
+use std::{
+    collections::BTreeMap,
+    path::PathBuf,
+    sync::{Mutex, PoisonError},
+    time::Duration,
+};
+
+use anyhow::Context as _;
+use futures_util::{FutureExt, future::BoxFuture};
+use serde_json::Value;
+use tokio::task::spawn_blocking;
+
+use crate::{
+    base::text::one_line,
+    computers::ComputerKey,
+    hands::{
+        mailbox,
+        message::{Answer, ComputerRow, Question, SyncErrand},
+    },
+    settings::Folders,
+    sync::{Errand, Peer},
+    tools::syncing::TIME_WITH_PLAYER,
+};
+
+/// How long bridges have to tell which computers there are.
+const TO_ANSWER: Duration = Duration::from_secs(4);
+
+/// How long a bridge has for one errand: longer than it gives the computer.
+const TO_RUN: Duration = TIME_WITH_PLAYER.saturating_add(Duration::from_secs(15));
+
+/// The computers that a bridge of this version tells of.
+pub struct Known {
+    shared: PathBuf,
+    bridge: String,
+    linked: Vec<ComputerRow>,
+}
+
+impl Known {
+    /// Asks which there are.
+    pub fn ask(folders: &Folders) -> anyhow::Result<Self> {
+        let shared = folders.shared.clone();
+        let asked = computers(&shared)?;
+        let (bridge, linked) = asked.context(
+            "No mcp-bridge of this version runs that could be asked. Start your MCP client, or `mcp-bridge serve`.",
+        )?;
+        Ok(Self {
+            shared,
+            bridge,
+            linked,
+        })
+    }
+
+    /// The one that is called so, by its number or its label.
+    pub fn peer(&self, called: &str) -> anyhow::Result<ThroughBridge> {
+        let is_it = |row: &&ComputerRow| {
+            let label = row
+                .name
+                .split_once(" (Label: ")
+                .and_then(|(_, label)| label.strip_suffix(')'));
+            row.computer.to_string() == called || label.is_some_and(|label| label == called)
+        };
+        let meant: Vec<_> = self.linked.iter().filter(is_it).collect();
+        let row = match meant.as_slice() {
+            [row] => *row,
+            [] => {
+                let names: Vec<_> = self.linked.iter().map(|row| row.name.as_str()).collect();
+                let linked = match names.is_empty() {
+                    true => "No computer is linked now: start `mcp-computer` on it in the game."
+                        .to_owned(),
+                    false => format!("Linked now: {}.", names.join(", ")),
+                };
+                anyhow::bail!("No computer {} is linked. {linked}", one_line(called));
+            }
+            _ => anyhow::bail!(
+                "Several computers have the label {}: give the number.",
+                one_line(called)
+            ),
+        };
+        Ok(ThroughBridge {
+            shared: self.shared.clone(),
+            computer: row.computer,
+            name: row.name.clone(),
+            bridge: Mutex::new(Some(self.bridge.clone())),
+        })
+    }
+}
+
+/// The bridge of this version that knows the most linked computers, and those.
+fn computers(shared: &std::path::Path) -> anyhow::Result<Option<(String, Vec<ComputerRow>)>> {
+    let round = mailbox::ask(shared, &Question::Computers, TO_ANSWER)
+        .with_context(|| format!("the bridges can't be asked: {}", shared.display()))?;
+    let own = round
+        .told
+        .into_iter()
+        .filter(|(_, told)| told.version == env!("CARGO_PKG_VERSION"));
+    let known = own.filter_map(|(name, told)| match told.answer {
+        Answer::Computers { mut computers, .. } => {
+            computers.retain(|row| row.left.is_none());
+            Some((name, computers))
+        }
+        _ => None,
+    });
+    Ok(known.max_by_key(|(_, computers)| computers.len()))
+}
+
+/// A computer.
+pub struct ThroughBridge {
+    shared: PathBuf,
+    computer: ComputerKey,
+    name: String,
+    /// The bridge that is asked; none if that has gone.
+    bridge: Mutex<Option<String>>,
+}
+
+impl ThroughBridge {
+    /// The bridge to ask: another where the one before has gone.
+    async fn bridge(&self) -> Result<String, String> {
+        let known = self
+            .bridge
+            .lock()
+            .unwrap_or_else(PoisonError::into_inner)
+            .clone();
+        if let Some(bridge) = known {
+            return Ok(bridge);
+        }
+        let shared = self.shared.clone();
+        let found = spawn_blocking(move || computers(&shared)).await;
+        match found.map_err(|error| error.to_string())? {
+            Ok(Some((bridge, _))) => {
+                *self.bridge.lock().unwrap_or_else(PoisonError::into_inner) = Some(bridge.clone());
+                Ok(bridge)
+            }
+            Ok(None) => Err("No mcp-bridge runs any more that could be asked.".to_owned()),
+            Err(error) => Err(format!("{error:#}.")),
+        }
+    }
+}
+
+impl Peer for ThroughBridge {
+    fn key(&self) -> String {
+        self.computer.to_string()
+    }
+
+    fn name(&self) -> String {
+        self.name.clone()
+    }
+
+    fn ask(&self, errand: Errand) -> BoxFuture<'_, Result<Value, String>> {
+        async move {
+            let changes = errand.changes;
+            let bridge = self.bridge().await?;
+            let order = SyncErrand {
+                computer: self.computer,
+                errand,
+            };
+            let question = Question::Sync(BTreeMap::from([(bridge, order)]));
+            let shared = self.shared.clone();
+            let asked = spawn_blocking(move || mailbox::ask(&shared, &question, TO_RUN)).await;
+            let round = asked
+                .map_err(|error| error.to_string())?
+                .map_err(|error| format!("The bridge can't be asked: {error}."))?;
+            match round.told.into_values().next().map(|told| told.answer) {
+                Some(Answer::Synced(answer)) => answer,
+                _ => {
+                    *self.bridge.lock().unwrap_or_else(PoisonError::into_inner) = None;
+                    Err(match changes {
+                        true => "The mcp-bridge that was asked has gone or hangs: it is not known whether the last files \
+                                 were written."
+                            .to_owned(),
+                        false => "The mcp-bridge that was asked has gone or hangs.".to_owned(),
+                    })
+                }
+            }
+        }
+        .boxed()
+    }
+}

@@ -1,0 +1,461 @@
+//! A folder of the host, out of which nothing leads.
+//!
+//! Everything is opened from the folder's own handle, name by name, and no symbolic link is followed on the way: so what a
+//! name means is decided when it is opened, whoever moves things about meanwhile.
+
+use std::{
+    collections::BTreeMap,
+    io::{self, Read, Write},
+    path::{Component, Path, PathBuf},
+    sync::Arc,
+};
+
+use cap_fs_ext::{DirExt, FollowSymlinks, OpenOptionsFollowExt};
+use cap_std::{
+    ambient_authority,
+    fs::{Dir, File, Metadata, OpenOptions},
+};
+use thiserror::Error;
+
+use super::{
+    digest,
+    entry::{Entry, LARGEST, LARGEST_IN_ALL, MOST_FILES},
+    ignored::Ignored,
+    names,
+};
+
+/// The most files and folders that are looked at, those that are ignored included.
+const WALKED: usize = 20_000;
+
+/// The largest `.gitignore` that is read, in bytes.
+const LARGEST_IGNORE: u64 = 256 * 1024;
+
+/// What a file is called that is not whole yet; a number follows. It begins with a dot, so that no sync takes it along.
+const NEW: &str = ".mcp-bridge-sync-";
+
+/// A folder. Cheap to clone.
+#[derive(Debug, Clone)]
+pub struct Host {
+    folder: Arc<Dir>,
+    path: PathBuf,
+}
+
+/// Why a folder can't be synced.
+#[derive(Debug, Error)]
+pub enum HostError {
+    /// The system refuses, or there is none.
+    #[error("{} can't be opened as a folder: {source}", path.display())]
+    Unopened {
+        /// Which.
+        path: PathBuf,
+        /// What the system says.
+        source: io::Error,
+    },
+    /// There is a name in it that leads elsewhere.
+    #[error("{} is not opened: a symbolic link, or `..`, is on the way to it", path.display())]
+    LeadsElsewhere {
+        /// Which.
+        path: PathBuf,
+    },
+    /// It is beyond a bound.
+    #[error("{} has more than {what}: sync a folder in it, or let a .gitignore leave out what the game needs not", path.display())]
+    TooMuch {
+        /// Which.
+        path: PathBuf,
+        /// Of what.
+        what: String,
+    },
+}
+
+/// What is in a folder.
+#[derive(Debug, Default)]
+pub struct Tree {
+    /// Its files by their paths below it, with slashes.
+    pub files: BTreeMap<String, Entry>,
+    /// What is not synced, and why, as a sentence's end.
+    pub left: BTreeMap<String, String>,
+    /// What its `.gitignore` files say.
+    pub ignored: Ignored,
+}
+
+impl Host {
+    /// Opens a folder that its user named: of its own path symbolic links are followed.
+    ///
+    /// # Errors
+    /// It can't be opened.
+    pub fn open(path: &Path) -> Result<Self, HostError> {
+        let unopened = |source| HostError::Unopened {
+            path: path.to_owned(),
+            source,
+        };
+        let path = path.canonicalize().map_err(unopened)?;
+        let folder = Dir::open_ambient_dir(&path, ambient_authority()).map_err(unopened)?;
+        Ok(Self {
+            folder: Arc::new(folder),
+            path,
+        })
+    }
+
+    /// Opens a folder below this one.
+    ///
+    /// # Errors
+    /// It can't be opened, or would lead out.
+    pub fn below(&self, path: &Path) -> Result<Self, HostError> {
+        let whole = self.path.join(path);
+        let mut folder = self.folder.clone();
+        let mut at = self.path.clone();
+        for part in path.components() {
+            match part {
+                Component::CurDir => {}
+                Component::Normal(name) => {
+                    let is_link = folder
+                        .symlink_metadata(name)
+                        .is_ok_and(|metadata| metadata.is_symlink());
+                    if is_link {
+                        return Err(HostError::LeadsElsewhere { path: whole });
+                    }
+                    let opened = folder.open_dir_nofollow(name);
+                    folder = Arc::new(opened.map_err(|source| HostError::Unopened {
+                        path: whole.clone(),
+                        source,
+                    })?);
+                    at.push(name);
+                }
+                _ => return Err(HostError::LeadsElsewhere { path: whole }),
+            }
+        }
+        Ok(Self { folder, path: at })
+    }
+
+    /// Where it is.
+    pub fn path(&self) -> &Path {
+        &self.path
+    }
+
+    /// What is in it.
+    ///
+    /// # Errors
+    /// It can't be read, or has too much.
+    pub fn walk(&self) -> Result<Tree, HostError> {
+        let mut walk = Walk {
+            tree: Tree::default(),
+            looked_at: 0,
+            bytes: 0,
+        };
+        let too_much = |what| HostError::TooMuch {
+            path: self.path.clone(),
+            what,
+        };
+        match walk.folder(&self.folder, "") {
+            Ok(()) => {}
+            Err(Stop::Io(source)) => {
+                return Err(HostError::Unopened {
+                    path: self.path.clone(),
+                    source,
+                });
+            }
+            Err(Stop::TooMuch(what)) => return Err(too_much(what)),
+        }
+        without_twins(&mut walk.tree);
+        Ok(walk.tree)
+    }
+
+    /// The bytes of a file of it.
+    ///
+    /// # Errors
+    /// It is not there, no file, or too large.
+    pub fn read(&self, path: &str) -> io::Result<Vec<u8>> {
+        let (folder, name) = self.folder_of(path, false)?;
+        read(&folder, name, LARGEST)
+    }
+
+    /// Writes a file of it that comes from a computer, whole or not at all, with the folders above it, if it still is what
+    /// it `was`: none means that there was none. Nothing is written that a program might run by itself.
+    ///
+    /// # Errors
+    /// It was not written; why, as a sentence's end.
+    pub fn write(&self, path: &str, bytes: &[u8], was: Option<&str>) -> Result<(), String> {
+        if let Some(why) = names::unsafe_here(path).or_else(|| names::unsafe_contents(bytes)) {
+            return Err(why.to_owned());
+        }
+        let said = |error: io::Error| error.to_string();
+        let (folder, name) = self.folder_of(path, true).map_err(said)?;
+        self.check(&folder, name, was)?;
+        let new = format!("{NEW}{}", uuid::Uuid::new_v4().simple());
+        let mut options = OpenOptions::new();
+        options
+            .write(true)
+            .create_new(true)
+            .follow(FollowSymlinks::No);
+        let written = folder.open_with(&new, &options).and_then(|mut file| {
+            file.write_all(bytes)?;
+            file.sync_all()
+        });
+        // What came into its place meanwhile stays.
+        let placed = written
+            .map_err(said)
+            .and_then(|()| self.check(&folder, name, was))
+            .and_then(|()| folder.rename(&new, &folder, name).map_err(said));
+        if placed.is_err() {
+            let _ = folder.remove_file_or_symlink(&new);
+        }
+        placed
+    }
+
+    /// Deletes a file of it that still is what it `was`, and the folders above it that are empty then.
+    ///
+    /// # Errors
+    /// It was not deleted; why, as a sentence's end.
+    pub fn delete(&self, path: &str, was: &str) -> Result<(), String> {
+        if let Some(why) = names::unsafe_here(path) {
+            return Err(why.to_owned());
+        }
+        let said = |error: io::Error| error.to_string();
+        let (folder, name) = self.folder_of(path, false).map_err(said)?;
+        self.check(&folder, name, Some(was))?;
+        folder.remove_file(name).map_err(said)?;
+        let mut above = path;
+        while let Some((folder, _)) = above.rsplit_once('/') {
+            let emptied = self
+                .folder_of(folder, false)
+                .and_then(|(parent, name)| parent.remove_dir(name));
+            if emptied.is_err() {
+                break;
+            }
+            above = folder;
+        }
+        Ok(())
+    }
+
+    /// Whether a file is what it was, and may be replaced.
+    fn check(&self, folder: &Dir, name: &str, was: Option<&str>) -> Result<(), String> {
+        let metadata = match folder.symlink_metadata(name) {
+            Ok(metadata) => metadata,
+            Err(error) if error.kind() == io::ErrorKind::NotFound => {
+                return match was {
+                    None => Ok(()),
+                    Some(_) => Err("it is gone from this machine meanwhile".to_owned()),
+                };
+            }
+            Err(error) => return Err(error.to_string()),
+        };
+        if metadata.is_symlink() {
+            return Err("a symbolic link is there, which is not followed".to_owned());
+        }
+        if metadata.is_dir() {
+            return Err("there is a folder of this name on this machine".to_owned());
+        }
+        if is_executable(&metadata) {
+            return Err("it is a program of this machine: the system may run it".to_owned());
+        }
+        let bytes = read(folder, name, LARGEST).map_err(|error| error.to_string())?;
+        match was {
+            Some(was) if digest::of(&bytes) == was => Ok(()),
+            Some(_) | None => Err("it has changed on this machine meanwhile".to_owned()),
+        }
+    }
+
+    /// The folder of a path below this one, and the name there. Folders are made if `makes`.
+    fn folder_of<'a>(&self, path: &'a str, makes: bool) -> io::Result<(Arc<Dir>, &'a str)> {
+        let (above, name) = path.rsplit_once('/').unwrap_or(("", path));
+        let mut folder = self.folder.clone();
+        for part in above.split('/').filter(|part| !part.is_empty()) {
+            // Both come to nothing as names of one folder.
+            if part == "." || part == ".." {
+                return Err(io::ErrorKind::InvalidInput.into());
+            }
+            let opened = match folder.open_dir_nofollow(part) {
+                Err(error) if makes && error.kind() == io::ErrorKind::NotFound => {
+                    match folder.create_dir(part) {
+                        Err(error) if error.kind() != io::ErrorKind::AlreadyExists => {
+                            return Err(error);
+                        }
+                        Ok(()) | Err(_) => folder.open_dir_nofollow(part),
+                    }
+                }
+                opened => opened,
+            };
+            folder = Arc::new(opened?);
+        }
+        Ok((folder, name))
+    }
+}
+
+/// A walk through a folder.
+struct Walk {
+    tree: Tree,
+    looked_at: usize,
+    bytes: u64,
+}
+
+enum Stop {
+    Io(io::Error),
+    TooMuch(String),
+}
+
+impl From<io::Error> for Stop {
+    fn from(error: io::Error) -> Self {
+        Self::Io(error)
+    }
+}
+
+impl Walk {
+    fn folder(&mut self, folder: &Dir, prefix: &str) -> Result<(), Stop> {
+        if let Ok(rules) = read(folder, ".gitignore", LARGEST_IGNORE) {
+            let rules = String::from_utf8_lossy(&rules);
+            self.tree.ignored.add(prefix.trim_end_matches('/'), &rules);
+        }
+        let mut names = Vec::new();
+        for entry in folder.entries()? {
+            let entry = entry?;
+            self.looked_at += 1;
+            if self.looked_at > WALKED {
+                return Err(Stop::TooMuch(format!("{WALKED} files and folders")));
+            }
+            names.push(entry.file_name());
+        }
+        names.sort();
+        for name in names {
+            let Some(name) = name.to_str() else {
+                let path = format!("{prefix}{}", name.to_string_lossy());
+                self.leave(path, "its name is no Unicode");
+                continue;
+            };
+            if !names::is_passed_over(name) {
+                self.entry(folder, prefix, name)?;
+            }
+        }
+        Ok(())
+    }
+
+    fn entry(&mut self, folder: &Dir, prefix: &str, name: &str) -> Result<(), Stop> {
+        let path = format!("{prefix}{name}");
+        let metadata = match folder.symlink_metadata(name) {
+            Ok(metadata) => metadata,
+            // It went meanwhile, or can't be looked at.
+            Err(error) => {
+                self.leave(path, error);
+                return Ok(());
+            }
+        };
+        if self.tree.ignored.is_itself(&path, metadata.is_dir()) {
+            return Ok(());
+        }
+        if metadata.is_symlink() {
+            self.leave(path, "it is a symbolic link");
+        } else if let Some(why) = names::unfit(&path) {
+            self.leave(path, why);
+        } else if metadata.is_dir() {
+            match folder.open_dir_nofollow(name) {
+                Ok(below) => self.folder(&below, &format!("{path}/"))?,
+                Err(error) => self.leave(path, error),
+            }
+        } else {
+            self.file(folder, path, name, &metadata)?;
+        }
+        Ok(())
+    }
+
+    fn file(
+        &mut self,
+        folder: &Dir,
+        path: String,
+        name: &str,
+        metadata: &Metadata,
+    ) -> Result<(), Stop> {
+        if !metadata.is_file() {
+            self.leave(path, "it is no file");
+            return Ok(());
+        }
+        if metadata.len() > LARGEST {
+            self.leave(path, format_args!("it has more than {LARGEST} bytes"));
+            return Ok(());
+        }
+        let bytes = match read(folder, name, LARGEST) {
+            Ok(bytes) => bytes,
+            Err(error) => {
+                self.leave(path, error);
+                return Ok(());
+            }
+        };
+        self.bytes += bytes.len() as u64;
+        if self.bytes > LARGEST_IN_ALL {
+            return Err(Stop::TooMuch(format!("{LARGEST_IN_ALL} bytes")));
+        }
+        if self.tree.files.len() == MOST_FILES {
+            return Err(Stop::TooMuch(format!("{MOST_FILES} files")));
+        }
+        let entry = Entry {
+            size: bytes.len() as u64,
+            hash: digest::of(&bytes),
+        };
+        self.tree.files.insert(path, entry);
+        Ok(())
+    }
+
+    fn leave(&mut self, path: String, why: impl ToString) {
+        self.tree.left.insert(path, why.to_string());
+    }
+}
+
+/// Takes out files whose names differ only in capital and small letters: on some systems they are one.
+fn without_twins(tree: &mut Tree) {
+    let mut by_lower: BTreeMap<String, Vec<String>> = BTreeMap::new();
+    for path in tree.files.keys() {
+        by_lower
+            .entry(path.to_lowercase())
+            .or_default()
+            .push(path.clone());
+    }
+    for twin in by_lower
+        .into_values()
+        .filter(|paths| paths.len() > 1)
+        .flatten()
+    {
+        tree.files.remove(&twin);
+        let why = "another has the same name but for capital letters, and may be the same file in the game";
+        tree.left.insert(twin, why.to_owned());
+    }
+}
+
+/// The bytes of a file, which has `most` at most.
+fn read(folder: &Dir, name: &str, most: u64) -> io::Result<Vec<u8>> {
+    let file = open(folder, name)?;
+    let mut bytes = Vec::new();
+    file.take(most + 1).read_to_end(&mut bytes)?;
+    if bytes.len() as u64 > most {
+        return Err(io::Error::other(format!("it has more than {most} bytes")));
+    }
+    Ok(bytes)
+}
+
+/// Opens a file to read it, and nothing else: no link, and nothing that waits for anybody.
+fn open(folder: &Dir, name: &str) -> io::Result<File> {
+    if !folder.symlink_metadata(name)?.is_file() {
+        return Err(io::Error::other("it is no file"));
+    }
+    let mut options = OpenOptions::new();
+    options.read(true).follow(FollowSymlinks::No);
+    #[cfg(unix)]
+    {
+        use cap_std::fs::OpenOptionsExt;
+        use rustix::fs::OFlags;
+        options.custom_flags((OFlags::NONBLOCK | OFlags::NOCTTY).bits().cast_signed());
+    }
+    let file = folder.open_with(name, &options)?;
+    if !file.metadata()?.is_file() {
+        return Err(io::Error::other("it is no file"));
+    }
+    Ok(file)
+}
+
+#[cfg(unix)]
+fn is_executable(metadata: &Metadata) -> bool {
+    use cap_std::fs::PermissionsExt;
+    metadata.permissions().mode() & 0o111 != 0
+}
+
+#[cfg(not(unix))]
+fn is_executable(_: &Metadata) -> bool {
+    false
+}

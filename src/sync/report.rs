@@ -1,0 +1,146 @@
+//! What came of a sync, and how it is told.
+
+use std::fmt::Write as _;
+
+use crate::base::excerpt::shortened;
+
+/// How many names of files a list shows.
+const SHOWN: usize = 12;
+
+/// How much is said of why a computer could not be asked on, in characters.
+const WHY: usize = 1_000;
+
+/// What came of one sync with one computer.
+#[derive(Debug, Default, Clone, PartialEq, Eq)]
+pub struct Report {
+    /// What the computer is called.
+    pub name: String,
+    /// Files that were written there.
+    pub sent: Vec<String>,
+    /// Files that were written here.
+    pub fetched: Vec<String>,
+    /// Files that were deleted there.
+    pub deleted_there: Vec<String>,
+    /// Files that were deleted here.
+    pub deleted_here: Vec<String>,
+    /// Files that both sides had changed, with the name under which the computer's is kept here.
+    pub clashes: Vec<(String, String)>,
+    /// Files that were overwritten, though they had changed there, or here, since the last sync.
+    pub overwritten: Vec<String>,
+    /// Files that were deleted on one side and stay on the other.
+    pub stay: Vec<String>,
+    /// Files that are not synced, and why.
+    pub left: Vec<(String, String)>,
+    /// Files that were to be synced and were not, and why.
+    pub failed: Vec<(String, String)>,
+    /// Whether the computer was asked to write anything.
+    pub has_asked: bool,
+    /// How many were alike already.
+    pub alike: usize,
+    /// How many bytes went either way.
+    pub bytes: u64,
+    /// Why it ended before all was done; whole sentences.
+    pub stopped: Option<String>,
+}
+
+impl Report {
+    /// Whether all that was to be done was done.
+    pub fn is_well(&self) -> bool {
+        self.failed.is_empty() && self.stopped.is_none()
+    }
+
+    /// Whether anything was changed.
+    pub fn has_changed(&self) -> bool {
+        [
+            &self.sent,
+            &self.fetched,
+            &self.deleted_there,
+            &self.deleted_here,
+        ]
+        .iter()
+        .any(|list| !list.is_empty())
+    }
+
+    /// All of it, in lines.
+    pub fn words(&self) -> String {
+        let mut counts = Vec::new();
+        let mut count = |list: &[String], what: &str| {
+            if !list.is_empty() {
+                counts.push(format!("{} {what}", list.len()));
+            }
+        };
+        count(&self.sent, "sent");
+        count(&self.fetched, "fetched");
+        count(&self.deleted_there, "deleted on the computer");
+        count(&self.deleted_here, "deleted on this machine");
+        if self.bytes > 0 {
+            counts.push(format!("{} bytes", self.bytes));
+        }
+        counts.push(format!("{} alike already", self.alike));
+        let mut words = format!("Computer {}: {}.", self.name, counts.join(", "));
+        let mut lines = |what: &str, list: &[String]| {
+            if !list.is_empty() {
+                let _ = write!(words, "\n{what}: {}.", names(list));
+            }
+        };
+        lines("Sent", &self.sent);
+        lines("Fetched", &self.fetched);
+        lines("Deleted on the computer", &self.deleted_there);
+        lines("Deleted on this machine", &self.deleted_here);
+        lines(
+            "Overwritten though changed since the last sync",
+            &self.overwritten,
+        );
+        lines(
+            "Deleted on one side since the last sync, and left on the other (delete takes them away there too)",
+            &self.stay,
+        );
+        for (path, kept) in self.clashes.iter().take(SHOWN) {
+            let _ = write!(
+                words,
+                "\nBoth sides had changed {path}: this machine's is on both now, and the computer's is kept here as {kept}."
+            );
+        }
+        reasons(&mut words, "Not synced", &self.left);
+        reasons(&mut words, "Failed", &self.failed);
+        if self.clashes.len() > SHOWN {
+            let _ = write!(
+                words,
+                "\nSo it is with {} more.",
+                self.clashes.len() - SHOWN
+            );
+        }
+        if let Some(why) = &self.stopped {
+            let why = shortened(why, WHY);
+            let begun = if self.has_changed() || self.has_asked {
+                " What is told here as done is done; the next sync goes on from there."
+            } else {
+                " Nothing was changed."
+            };
+            let _ = write!(words, "\nStopped: {why}{begun}");
+        }
+        words
+    }
+}
+
+fn names(list: &[String]) -> String {
+    let mut shown = list
+        .iter()
+        .take(SHOWN)
+        .cloned()
+        .collect::<Vec<_>>()
+        .join(", ");
+    if list.len() > SHOWN {
+        let _ = write!(shown, " and {} more", list.len() - SHOWN);
+    }
+    shown
+}
+
+fn reasons(words: &mut String, what: &str, list: &[(String, String)]) {
+    for (path, why) in list.iter().take(SHOWN) {
+        let _ = write!(words, "\n{what}: {path}: {why}.");
+    }
+    if list.len() > SHOWN {
+        let _ = write!(words, "\n{what}: {} more.", list.len() - SHOWN);
+    }
+}

@@ -1,0 +1,192 @@
+//! `mcp-bridge sync`, as a person enters it.
+
+use std::process::Stdio;
+
+use tokio::io::{AsyncBufReadExt, BufReader};
+
+use super::{Allowed, User, has, has_not};
+use crate::common::{is, soon, until};
+
+#[tokio::test]
+async fn a_person_syncs_any_folder_and_is_told_file_by_file() {
+    let mut user = User::new(Allowed::Nothing).await;
+    let computer = user.computer(12, "").await;
+    user.write("main.lua", "1");
+    user.write("lib/util.lua", "2");
+    let (is_well, said, noted) = user.enters(&["programs", "12:/programs"]).await;
+    assert!(is_well, "{said}{noted}");
+    assert_eq!(
+        said,
+        "Computer 12 (Label: nil): 2 sent, 2 bytes, 0 alike already.\nSent: lib/util.lua, main.lua.\n"
+    );
+    assert_eq!(
+        noted,
+        "1/2 12 (Label: nil) sent lib/util.lua\n2/2 12 (Label: nil) sent main.lua\n"
+    );
+    assert_eq!(
+        computer.read_file("programs/main.lua").as_deref(),
+        Some(b"1".as_slice())
+    );
+
+    computer
+        .write_file("programs/made.lua", b"in the game")
+        .unwrap();
+    computer
+        .write_file("programs/run.sh", b"in the game")
+        .unwrap();
+    let (is_well, said, _) = user.enters(&["programs", "12:/programs", "--pull"]).await;
+    assert!(is_well, "{said}");
+    has(&said, "Fetched: made.lua.");
+    has(
+        &said,
+        "Not synced: run.sh: files of this kind are not written here",
+    );
+    assert_eq!(user.read("run.sh"), None);
+    let (is_well, said, _) = user.enters(&["programs", "12:/programs", "--both"]).await;
+    assert!(is_well);
+    has(&said, "3 alike already.");
+    has_not(&said, "Fetched");
+
+    for (arguments, words) in [
+        (
+            ["programs", "13:/programs"],
+            "No computer 13 is linked. Linked now: 12 (Label: nil).",
+        ),
+        (
+            ["programs", "12"],
+            "12 names no folder of a computer: it takes COMPUTER:/PATH, such as 12:/programs.",
+        ),
+        (["none", "12:/programs"], "can't be opened as a folder"),
+    ] {
+        let (is_well, _, noted) = user.enters(&arguments).await;
+        assert!(!is_well);
+        has(&noted, words);
+    }
+    let (_, _, noted) = user.enters(&["programs", "12:/a", "12:/b", "--pull"]).await;
+    has(&noted, "Files come from one computer at a time");
+    user.bridge.close_input();
+    user.bridge.ended().await;
+    let (is_well, _, noted) = user.enters(&["programs", "12:/programs"]).await;
+    assert!(!is_well);
+    has(
+        &noted,
+        "No mcp-bridge of this version runs that could be asked.",
+    );
+}
+
+#[tokio::test]
+async fn a_watch_follows_both_sides_until_it_is_ended() {
+    let mut user = User::new(Allowed::Pull).await;
+    let computer = user.computer(12, "").await;
+    user.write("main.lua", "1");
+    let mut command = user.command(&["programs", "12:/programs", "--both", "--watch"]);
+    command.stderr(Stdio::null());
+    let mut watching = command.spawn().unwrap();
+    let mut said = BufReader::new(watching.stdout.take().unwrap()).lines();
+    let mut says = async |what: &str| {
+        // What is away is waited for, as long as any request.
+        let patience = crate::common::PATIENCE * 3;
+        let line = async {
+            loop {
+                let line = said.next_line().await.unwrap().expect(what);
+                if line.contains(what) {
+                    return line;
+                }
+            }
+        };
+        match tokio::time::timeout(patience, line).await {
+            Ok(line) => line,
+            Err(_) => panic!("it was not said: {what}"),
+        }
+    };
+    says("Sent: main.lua.").await;
+    // Another sync waits for its turn.
+    has(&user.syncs(serde_json::json!({})).await, "1 alike already.");
+    user.write("main.lua", "2");
+    says("Sent: main.lua.").await;
+    assert_eq!(
+        computer.read_file("programs/main.lua").as_deref(),
+        Some(b"2".as_slice())
+    );
+    computer.write_file("programs/main.lua", b"3").unwrap();
+    says("Fetched: main.lua.").await;
+    assert_eq!(user.read("main.lua").as_deref(), Some(b"3".as_slice()));
+
+    // A computer that goes away is told of, and synced when it is back.
+    computer.unload();
+    user.write("main.lua", "4");
+    says("Stopped: ").await;
+    computer.load();
+    says("Sent: main.lua.").await;
+    until("it is there", async || {
+        is(
+            computer.read_file("programs/main.lua").as_deref() == Some(b"4".as_slice()),
+            "not yet",
+        )
+    })
+    .await;
+    #[cfg(unix)]
+    {
+        let pid = rustix::process::Pid::from_raw(watching.id().unwrap().cast_signed()).unwrap();
+        rustix::process::kill_process(pid, rustix::process::Signal::INT).unwrap();
+        let ended = soon("it ends", watching.wait()).await.unwrap();
+        assert!(ended.success());
+    }
+    user.bridge.leave().await;
+}
+
+#[cfg(unix)]
+#[tokio::test]
+async fn on_a_terminal_a_bar_shows_how_far_it_is() {
+    let mut user = User::new(Allowed::Nothing).await;
+    let _computer = user.computer(12, "").await;
+    for number in 0..18 {
+        user.write(
+            &format!("f{number:02}.lua"),
+            "-- a long line of a program\n".repeat(1_500),
+        );
+    }
+    let command = pty_process::Command::new(env!("CARGO_BIN_EXE_mcp-bridge"))
+        .args(["sync", "programs", "12:/programs"])
+        .current_dir(user.home.path())
+        .env("MCP_BRIDGE_STATE_DIR", user.home.path().join("state"))
+        .env("MCP_BRIDGE_CONFIG_DIR", user.home.path().join("config"));
+    let mut terminal = crate::common::terminal::Terminal::running(command, (24, 80));
+    terminal.shows("/18 12 (Label: nil) sent f").await;
+    has(&terminal.screen().contents(), "[#");
+    terminal.shows("18 sent, ").await;
+    // Nothing of the bar is left.
+    has_not(&terminal.screen().contents(), "[#");
+    user.bridge.leave().await;
+}
+
+#[tokio::test]
+async fn what_the_readme_says_to_enter_does_what_it_says() {
+    let readme = include_str!("../../../README.md");
+    let entered = readme
+        .split("<!-- the sync commands -->\n```sh\nmcp-bridge sync ")
+        .nth(1)
+        .unwrap();
+    let arguments: Vec<_> = entered.split('\n').next().unwrap().split(' ').collect();
+    assert_eq!(
+        arguments,
+        ["programs", "12:/programs", "13:/programs", "--watch"]
+    );
+    let mut user = User::new(Allowed::Nothing).await;
+    let computers = [user.computer(12, "").await, user.computer(13, "").await];
+    let mut watching = user.command(&arguments).spawn().unwrap();
+    for text in ["1", "2"] {
+        user.write("main.lua", text);
+        for computer in &computers {
+            until("it is there", async || {
+                is(
+                    computer.read_file("programs/main.lua").as_deref() == Some(text.as_bytes()),
+                    "not yet",
+                )
+            })
+            .await;
+        }
+    }
+    watching.kill().await.unwrap();
+    user.bridge.leave().await;
+}
