@@ -1,11 +1,12 @@
 //! A bridge, and the computers of a task's world, linked to it.
 
-use std::{collections::BTreeMap, sync::Arc};
+use std::{collections::BTreeMap, fs, sync::Arc};
 
 use mcp_bridge::{
     link::agent,
     simulator::{Computer, Land, ProgramState},
 };
+use tempfile::TempDir;
 use tokio::runtime::Handle;
 
 use super::task::{Before, Task};
@@ -16,12 +17,25 @@ pub struct Base {
     pub bridge: Bridge,
     pub land: Arc<Land>,
     pub computers: BTreeMap<u64, Computer>,
+    /// The folder of the person's machine.
+    pub host: TempDir,
 }
 
 impl Base {
     /// Starts what a task says that there is, and does what was done before.
     pub async fn of(task: &Task) -> Self {
-        let mut bridge = Bridge::initialized().await;
+        let host = tempfile::tempdir().unwrap();
+        for (path, text) in &task.host {
+            let path = host.path().join(path);
+            fs::create_dir_all(path.parent().unwrap()).unwrap();
+            fs::write(path, text).unwrap();
+        }
+        let mut bridge = Bridge::start_with(|command| {
+            if !task.host.is_empty() {
+                command.env("MCP_BRIDGE_SYNC_PUSH", host.path());
+            }
+        });
+        bridge.initialize("2025-11-25").await;
         let port = bridge.link_port().await;
         let (land, residents) =
             Land::read(&task.world).unwrap_or_else(|error| panic!("{}: {error}", task.name));
@@ -62,6 +76,7 @@ impl Base {
             bridge,
             land,
             computers,
+            host,
         };
         for before in &task.before {
             base.do_before(before).await;

@@ -44,6 +44,7 @@ tasks! {
     fix_a_program
     harvest_and_sow
     keep_furnaces_fed
+    mirror_a_folder
     rename_a_turtle
     sort_a_chest
     start_at_boot

@@ -10,7 +10,7 @@ use super::{
     task::{Call, Task},
 };
 use crate::common::{
-    kept::{Kept, filled_value, keep},
+    kept::{Kept, filled, filled_value, keep},
     until,
 };
 
@@ -59,15 +59,17 @@ impl<'a> Model<'a> {
     async fn new(base: &mut Base, task: &'a Task) -> Self {
         let list = base.bridge.request("tools/list", json!({})).await;
         let tools = list["result"]["tools"].as_array().unwrap().iter();
+        let host = base.host.path().to_str().unwrap().to_owned();
+        let kept = Kept::from([("host".to_owned(), host)]);
         Self {
             task,
             listed: tools
                 .map(|tool| tool["name"].as_str().unwrap().to_owned())
                 .collect(),
             found: String::new(),
-            told: task.sentence.clone(),
+            told: filled(&task.sentence, &kept),
             answers: String::new(),
-            kept: Kept::new(),
+            kept,
         }
     }
 

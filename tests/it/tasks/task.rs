@@ -1,6 +1,6 @@
 //! A folder of `tests/tasks/`, as it is read.
 
-use std::fs;
+use std::{collections::BTreeMap, fs};
 
 use serde::Deserialize;
 use serde_json::{Value, json};
@@ -31,6 +31,10 @@ pub struct Task {
     /// Files that are too large for the world file.
     #[serde(default)]
     pub large: Vec<Large>,
+    /// Files of a folder of the person's machine, which they have allowed `sync-folder` to send. It is `{host}` in the
+    /// sentence and the calls.
+    #[serde(default)]
+    pub host: BTreeMap<String, String>,
     /// What has been done before the person asks.
     #[serde(default)]
     pub before: Vec<Before>,
