@@ -4,7 +4,8 @@
 -- gets and closes with code 4001 and reason "bye" when it gets "close". It prints `ok N name` or
 -- `not ok N name: got ...` for each check and `N checks, M failed` at the end, and writes the same to
 -- `/conformity.txt`. What differs between versions is expected by the version that `_HOST` names; what CraftOS-PC is
--- known to do otherwise is expected of it by `on_emulator`.
+-- known to do otherwise is expected of it by `on_emulator`. What is attached to the computer is looked at too: a modem,
+-- an inventory, a monitor. It moves nothing there. Without one, it says what it leaves out.
 -- luacheck: std +lua53, globals conformity_global
 
 local url = ...
@@ -1078,6 +1079,182 @@ check("redstone goes out at each side", "6 true false", function()
 end)
 
 check("a side that there is not is refused", "false", function() return (pcall(redstone.getInput, "inside")) end)
+
+check("signals are 0 to 15, and what goes out comes not in", "7 15 0 false Expected number in range 0-15", function()
+  redstone.setAnalogOutput("back", 7)
+  local seven = redstone.getAnalogOutput("back")
+  redstone.setOutput("back", true)
+  local full, input = redstone.getAnalogOutput("back"), redstone.getAnalogInput("back")
+  redstone.setOutput("back", false)
+  return seven, full, input, try(redstone.setAnalogOutput, "back", 16)
+end)
+
+check("bundled cables carry sixteen colours", "5 true false 0", function()
+  redstone.setBundledOutput("back", colors.combine(colors.white, colors.magenta))
+  local bundle = redstone.getBundledOutput("back")
+  local has = colors.test(bundle, colors.magenta)
+  redstone.setBundledOutput("back", 0)
+  return bundle, has, redstone.testBundledInput("back", colors.red), redstone.getBundledInput("back")
+end)
+
+check("rednet takes a message to oneself without a modem", "true rednet_message true hello conformity", function()
+  local sent = rednet.send(os.getComputerID(), "hello", "conformity")
+  local event, sender, message, protocol = os.pullEvent("rednet_message")
+  return sent, event, sender == os.getComputerID(), message, protocol
+end)
+
+check("rednet opens nothing that is no modem", "false No such modem: nope false", function()
+  local ok, problem = try(rednet.open, "nope")
+  return ok, problem, rednet.isOpen("nope")
+end)
+
+--- The name of something attached that has all these methods; nil if there is none.
+local function attached_with(...)
+  for _, name in ipairs(peripheral.getNames()) do
+    local has, all = {}, true
+    for _, method in ipairs(peripheral.getMethods(name) or {}) do has[method] = true end
+    for _, method in ipairs({ ... }) do all = all and has[method] end
+    if all then return name end
+  end
+  return nil
+end
+
+--- Says which checks are left out for want of what they look at.
+local function skipped(what, thing)
+  say(("-- left out: %s (%s is not attached)"):format(what, thing))
+end
+
+local modem = attached_with("open", "transmit", "isWireless")
+if modem then
+  local wired = not peripheral.call(modem, "isWireless")
+
+  check("a modem's channels are opened and closed", "false true false", function()
+    local call = peripheral.call
+    local before = call(modem, "isOpen", 54321)
+    call(modem, "open", 54321)
+    local opened = call(modem, "isOpen", 54321)
+    call(modem, "close", 54321)
+    return before, opened, call(modem, "isOpen", 54321)
+  end)
+
+  check("rednet opens a modem's own channel and that of all", "true true true false", function()
+    rednet.open(modem)
+    local own = peripheral.call(modem, "isOpen", os.getComputerID() % 65500)
+    local all = peripheral.call(modem, "isOpen", 65535)
+    local is_open = rednet.isOpen(modem)
+    rednet.close(modem)
+    return own, all, is_open, rednet.isOpen(modem)
+  end)
+
+  if wired then
+    check("a wired modem has all others on its cable", "true true true nil false", function()
+      local all, seen = true, {}
+      for _, name in ipairs(peripheral.getNames()) do seen[name] = true end
+      local names = peripheral.call(modem, "getNamesRemote")
+      for _, name in ipairs(names) do all = all and seen[name] end
+      local first = names[1]
+      return all, first == nil or peripheral.call(modem, "isPresentRemote", first),
+        first == nil or peripheral.call(modem, "getTypeRemote", first) == peripheral.getType(first),
+        peripheral.call(modem, "getTypeRemote", "nope"), peripheral.call(modem, "isPresentRemote", "nope")
+    end)
+
+    check("a call by cable of what is not there fails", on_emulator("true", "false No peripheral: nope"), function()
+      return try(peripheral.call, modem, "callRemote", "nope", "list")
+    end)
+  end
+else
+  skipped("modems", "one")
+end
+
+local chest = attached_with("list", "size", "getItemDetail", "pushItems", "pullItems")
+if chest then
+  local function call(method, ...) return peripheral.call(chest, method, ...) end
+
+  --- How many ticks pass while this runs.
+  local function ticks_of(run)
+    sleep(0)
+    local start = os.clock()
+    run()
+    return math.floor((os.clock() - start) * 20 + 0.5)
+  end
+
+  check("an inventory lists what is in its slots", "true true true", function()
+    local size, whole, named = call("size"), true, true
+    for slot, stack in pairs(call("list")) do
+      whole = whole and slot >= 1 and slot <= size and slot % 1 == 0
+      named = named and stack.name:find("^[%w_]+:[%w_/]+$") ~= nil and stack.count >= 1
+    end
+    return size >= 1, whole, named
+  end)
+
+  check("a stack's details have its name to show and its most", on_emulator("true", "true true true"), function()
+    local slot, stack = next(call("list"))
+    local detail = slot and call("getItemDetail", slot)
+    if not slot then detail, stack = { displayName = "", maxCount = 1, name = "x" }, { name = "x" } end
+    if emulator then return detail.name == stack.name end
+    return type(detail.displayName) == "string", type(detail.maxCount) == "number", detail.name == stack.name
+  end)
+
+  check("an inventory is of that type since 1.99", function(text)
+    return text == (since(1, 99) and "true true" or "nil nil")
+  end, function()
+    if not since(1, 99) then return nil, nil end
+    return peripheral.hasType(chest, "inventory"), peripheral.find("inventory") ~= nil
+  end)
+
+  check("a slot that there is not is named with those that there are", function(text)
+    local wanted = "false Slot out of range (between 1 and %d) false From slot out of range (between 1 and %d)"
+    return emulator or text == wanted:format(call("size"), call("size"))
+  end, function()
+    if emulator then return nil end
+    local ok, problem = try(call, "getItemDetail", 0)
+    return ok, problem, try(call, "pushItems", chest, call("size") + 1)
+  end)
+
+  check("a place for items that there is not is told by its name",
+    on_emulator(like("false .+"), "false Target 'nope' does not exist false Source 'nope' does not exist"), function()
+      local ok, problem = try(call, "pushItems", "nope", 1)
+      return ok, problem, try(call, "pullItems", "nope", 1)
+    end)
+
+  check("moving none moves none", on_emulator(like(".*"), "0"), function() return call("pushItems", chest, 1, 0) end)
+
+  -- The emulator does all at once. A game that is busy spreads many over some ticks.
+  check("a call of an inventory takes a tick, and calls side by side take it together", "true true", function()
+    local calls = {}
+    for n = 1, 50 do calls[n] = function() call("size") end end
+    local one = ticks_of(function() call("size") end)
+    local many = ticks_of(function() parallel.waitForAll(table.unpack(calls)) end)
+    return emulator or one >= 1, many <= 20
+  end)
+
+  check("the answer of such a call comes by task_complete", on_emulator(like(".*"), "task_complete"), function()
+    local thread = coroutine.create(function() return call("size") end)
+    local _, filter = coroutine.resume(thread)
+    while coroutine.status(thread) ~= "dead" do
+      local event = table.pack(os.pullEvent())
+      if event[1] == filter then coroutine.resume(thread, table.unpack(event, 1, event.n)) end
+    end
+    return filter
+  end)
+else
+  skipped("inventories", "one")
+end
+
+local monitor = attached_with("setTextScale", "blit")
+if monitor then
+  check("a monitor has a terminal's methods, and a scale from 0.5 to 5", on_emulator(like("true .*"),
+    "true true false Expected number in range 0.5-5"), function()
+      local of = peripheral.wrap(monitor)
+      local before = of.getTextScale and of.getTextScale() or 1
+      of.setTextScale(0.5)
+      local width = of.getSize()
+      of.setTextScale(before)
+      return width >= of.getSize(), type(of.isColour()) == "boolean", try(of.setTextScale, 6)
+    end)
+else
+  skipped("monitors", "one")
+end
 
 if http then
   check("a URL that is none is told at once", on_emulator(like("false .+ false .+"),

@@ -5,7 +5,7 @@ use std::time::Duration;
 
 use crate::common::bridge::Bridge;
 use futures_util::{SinkExt, StreamExt};
-use mcp_bridge::simulator::{Computer, ComputerOptions, Kind, ProgramState, State};
+use mcp_bridge::simulator::{Computer, ComputerOptions, Kind, Land, ProgramState, State};
 use tokio::{
     net::{TcpListener, TcpStream},
     runtime::Handle,
@@ -79,8 +79,11 @@ fn options(version: &str) -> ComputerOptions {
 }
 
 async fn run(options: ComputerOptions, url: &str) -> Computer {
-    let computer =
-        Computer::start(options, &format!("conformity {url}"), &Handle::current()).unwrap();
+    let program = format!("conformity {url}");
+    ended(Computer::start(options, &program, &Handle::current()).unwrap()).await
+}
+
+async fn ended(computer: Computer) -> Computer {
     let ended = |computer: &Computer| {
         matches!(computer.program(), ProgramState::Ended { .. })
             || computer.state() != State::Running
@@ -115,6 +118,54 @@ async fn every_kind_of_the_simulated_computer_behaves_as_the_game() {
         ..options("1.113")
     };
     assert_conforms(&run(basic, "").await, "basic");
+}
+
+/// A computer with all that the script looks at: a chest and a monitor on a cable, and modems.
+const FURNISHED: &str = r#"
+[[computer]]
+id = 5
+at = [0, 64, 0]
+network = "base"
+modem = "wireless"
+[[block]]
+block = "chest"
+at = [4, 64, 0]
+network = "base"
+items = [{ item = "coal", count = 40 }, { item = "oak_log", count = 3, slot = 9 }]
+[[block]]
+block = "computercraft:monitor_advanced"
+at = [8, 64, 0]
+network = "base"
+"#;
+
+#[tokio::test(flavor = "multi_thread")]
+async fn what_is_attached_to_a_simulated_computer_behaves_as_in_the_game() {
+    let echo = echo_server().await;
+    for version in VERSIONS {
+        let (land, residents) = Land::read(FURNISHED).unwrap();
+        let resident = residents.into_iter().next().unwrap();
+        let options = ComputerOptions {
+            version: version.parse().unwrap(),
+            ..resident.options.with_file("conformity.lua", SCRIPT)
+        };
+        let program = format!("conformity {echo}");
+        let computer = Computer::start_in(&land, options, &program, &Handle::current()).unwrap();
+        let computer = ended(computer).await;
+        assert_conforms(&computer, version);
+        let report = computer.read_file("conformity.txt").unwrap();
+        let report = String::from_utf8_lossy(&report).into_owned();
+        let left_out: Vec<&str> = report
+            .lines()
+            .filter_map(|line| line.strip_prefix("-- left out: "))
+            .collect();
+        // Inventories came to the game with 1.94.
+        let wanted: &[&str] = if version == "1.89" {
+            &["inventories (one is not attached)"]
+        } else {
+            &[]
+        };
+        assert_eq!(left_out, wanted, "{version}");
+    }
 }
 
 #[tokio::test(flavor = "multi_thread")]
