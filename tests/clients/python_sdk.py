@@ -354,6 +354,8 @@ class Conversation:
 
         # What a client of the era with a handshake is told unasked, and others only by a subscription.
         changed = "notifications/tools/list_changed"
+        # The list of resources follows the computers.
+        resources = "notifications/resources/list_changed"
 
         def notices():
             return [message["method"] for message in WIRE.received() if "method" in message]
@@ -375,7 +377,7 @@ class Conversation:
         with check("the client heard nothing it did not ask for or could not read"):
             for message in WIRE.received():
                 assert not isinstance(message, Exception), message
-            expected = {"notifications/progress"} | (set() if MODERN else {changed})
+            expected = {"notifications/progress"} | (set() if MODERN else {changed, resources})
             assert set(notices()) <= expected, notices()
             assert notices().count(changed) == (0 if MODERN else 1), notices()
 

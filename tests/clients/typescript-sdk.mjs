@@ -321,6 +321,8 @@ if (modern) {
 
 /** What a client of the era with a handshake is told unasked, and others only by a subscription. */
 const CHANGED = 'notifications/tools/list_changed';
+/** The list of resources follows the computers. */
+const RESOURCES = 'notifications/resources/list_changed';
 const notices = () => wire.flatMap(({ received }) => (received?.method ? [received.method] : []));
 
 await check('a tool that comes later is told of, listed and called', async () => {
@@ -333,7 +335,7 @@ await check('a tool that comes later is told of, listed and called', async () =>
 });
 
 await check('the client heard nothing it did not ask for or could not read', () => {
-  const expected = ['notifications/progress', ...(modern ? [] : [CHANGED])];
+  const expected = ['notifications/progress', ...(modern ? [] : [CHANGED, RESOURCES])];
   assert.deepEqual(notices().filter((method) => !expected.includes(method)), []);
   assert.equal(notices().filter((method) => method === CHANGED).length, modern ? 0 : 1);
   assert.deepEqual(complaints, []);
