@@ -14,6 +14,7 @@ use crate::{
         screen::{
             asking::{ANSWER_TIME, AskError, Heading, Question},
             cells::Screen,
+            doubts,
             steps::{Place, Plan, Step, StepError},
             target::{Target, TargetError},
             words,
@@ -80,16 +81,18 @@ impl Native for SendInput {
             unknown: "How many of the steps were done is not known: read-screen shows what came of them.",
         };
         let told = question.ask(context).await?;
-        Ok(answer(&target, arguments.steps.len(), &told)?)
+        Ok(answer(&target, &arguments.steps, &told)?)
     }
 }
 
 /// What was done, and the screen then.
-fn answer(target: &Target, steps: usize, told: &Value) -> Result<CallToolResult, AskError> {
+fn answer(target: &Target, steps: &[Step], told: &Value) -> Result<CallToolResult, AskError> {
     let odd = || AskError::Odd(name_of(&target.computer.facts()));
+    let mut doubts = String::new();
     let below = match told.get("screen") {
         Some(told) if !told.is_null() => {
             let screen = Screen::read(told).ok_or_else(odd)?;
+            doubts = doubts::of(steps, &screen).unwrap_or_default();
             words::above(&Heading(target), &screen, told) + &words::text(&screen)
         }
         _ => match told.get("gone").and_then(Value::as_str) {
@@ -101,19 +104,29 @@ fn answer(target: &Target, steps: usize, told: &Value) -> Result<CallToolResult,
         },
     };
     match told.get("problem").and_then(Value::as_str) {
-        None => Ok(text(match steps {
-            1 => format!("The step was done.\n\n{below}"),
-            steps => format!("All {steps} steps were done.\n\n{below}"),
+        None => Ok(text(match steps.len() {
+            1 => format!("The step was done.{doubts}\n\n{below}"),
+            steps => format!("All {steps} steps were done.{doubts}\n\n{below}"),
         })),
         Some(problem) => {
             let at = told.get("step").and_then(Value::as_u64).ok_or_else(odd)?;
-            let problem = with_short_ids(&read(problem));
-            let not_done = match steps.saturating_sub(usize::try_from(at).unwrap_or(steps)) {
+            let at = usize::try_from(at).unwrap_or(steps.len());
+            let mut problem = with_short_ids(&read(problem));
+            let failed = at.checked_sub(1).and_then(|at| steps.get(at));
+            if let Some(awaited) = failed.and_then(Step::awaited)
+                && let Some(rest) = problem.strip_prefix("the text ")
+            {
+                problem = format!("{awaited:?} {rest}");
+            }
+            let not_done = match steps.len().saturating_sub(at) {
                 0 => "",
                 1 => " The step after it was not done.",
                 _ => " The steps after it were not done.",
             };
-            let said = format!("Step {at} failed: {}.{not_done}", one_line(&problem));
+            let said = format!(
+                "Step {at} failed: {}.{not_done}{doubts}",
+                one_line(&problem)
+            );
             Ok(failure(format!("{said}\n\n{below}").trim_end().to_owned()))
         }
     }

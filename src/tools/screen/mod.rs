@@ -3,6 +3,7 @@
 
 pub mod asking;
 pub mod cells;
+pub mod doubts;
 mod font;
 mod keyboard;
 pub mod picture;

@@ -159,6 +159,28 @@ impl Step {
         }
     }
 
+    /// Where on the screen it points, if it does: a drag where it begins and where it ends.
+    pub fn points_at(&self) -> Vec<(u64, u64)> {
+        let ends = match self.act {
+            Act::Drag => self.args.as_deref().and_then(place),
+            Act::Click | Act::Scroll => None,
+            _ => return Vec::new(),
+        };
+        let ends = ends.map(|[x, y]| (x, y));
+        self.place().into_iter().chain(ends).collect()
+    }
+
+    /// Whether it presses Ctrl+T for less than the second after which the game ends a program.
+    pub fn is_short_ctrl_t(&self) -> bool {
+        let is_ctrl_t = |chord: Chord| matches!(chord.keys.as_slice(), [ctrl, t] if ctrl.ends_with("ctrl") && t == "t");
+        self.act == Act::Key && self.ms.unwrap_or(0) < 1_000 && self.chord().is_ok_and(is_ctrl_t)
+    }
+
+    /// The text that it waits for on the screen.
+    pub fn awaited(&self) -> Option<&str> {
+        self.text.as_deref().filter(|_| self.act == Act::Wait)
+    }
+
     fn text(&self) -> Result<&str, String> {
         let text = self.text.as_deref().filter(|text| !text.is_empty());
         text.ok_or_else(|| "its `text` is missing".to_owned())
