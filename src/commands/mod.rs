@@ -70,8 +70,7 @@ MCP_BRIDGE_LOG sets what is logged (such as debug); MCP_BRIDGE_CONFIG_DIR and MC
 impl CommandLine {
     /// What this process was told to do. Where that makes no sense it ends, and says why.
     pub fn of_process() -> Self {
-        // As most clients start it. To know all commands, flags and their help would be a fifth of such a start, and
-        // 3 MB for as long as it runs.
+        // As most clients start it. To know all commands, flags and their help would be a fifth of such a start.
         match std::env::args_os().len() {
             0 | 1 => Self::default(),
             _ => Self::parse(),
