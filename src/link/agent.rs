@@ -1,6 +1,6 @@
 //! The in-game agent as the bridge holds it: its modules in one file, and the installer that fetches it.
 
-use std::{borrow::Cow, fmt::Write as _, sync::LazyLock};
+use std::{borrow::Cow, collections::BTreeMap, fmt::Write as _, sync::LazyLock};
 
 use include_dir::{Dir, include_dir};
 
@@ -152,7 +152,7 @@ const INSTALLER_OPENING: &str =
 /// What stands behind a program: its modules, with a `require` that finds them; any other name goes to the `require` of the
 /// shell. Each module is a chunk of its own, so its errors name its own file and line.
 fn bundled<'a>(modules: impl Iterator<Item = &'a (&'static str, &'static str)>) -> String {
-    let mut bundle = String::from("\nend\nlocal sources={}\n");
+    let mut bundle = String::from("\nend\nlocal S={}\n");
     for (name, source) in modules {
         let source = with_hashes(source);
         let source = by_short_names(&source);
@@ -164,7 +164,7 @@ fn bundled<'a>(modules: impl Iterator<Item = &'a (&'static str, &'static str)>) 
         // Writing to a String can't fail. Lua passes over a line break right after the bracket.
         let _ = writeln!(
             bundle,
-            "sources.{}=[{level}[\n{source}]{level}]",
+            "S.{}=[{level}[\n{source}]{level}]",
             name.trim_start_matches("mcp-computer.")
         );
     }
@@ -172,11 +172,11 @@ fn bundled<'a>(modules: impl Iterator<Item = &'a (&'static str, &'static str)>) 
     bundle
 }
 
-/// The modules require each other, so they get this `require` too, by the name that [`by_short_names`] gives it.
+/// `S` holds their sources. The modules require each other, so they get this `require` too, by the name that [`by_short_names`] gives it.
 const BUNDLE_REQUIRE: &str = "\
 local loaded, outer_require = {}, require
 local function require(name)
-  local source = sources[name]
+  local source = S[name]
   if not source then return outer_require(name) end
   if loaded[name] == nil then
     loaded[name] = assert(load(\"local R=... \" .. source, \"@mcp-computer/\" .. name .. \".lua\"))(require)
@@ -207,18 +207,24 @@ fn with_hashes(source: &str) -> Cow<'_, str> {
     if !source.contains(HASHES_LINE) {
         return Cow::Borrowed(source);
     }
-    let fields: Vec<_> = harmless()
-        .map(|name| format!("[\"{name}\"] = true"))
+    let mut by_hash: BTreeMap<String, Vec<String>> = BTreeMap::new();
+    for (hash, method) in harmless() {
+        let field = format!("[\"{method}\"] = true");
+        by_hash.entry(hash).or_default().push(field);
+    }
+    let fields: Vec<_> = by_hash
+        .iter()
+        .map(|(hash, methods)| format!("[\"{hash}\"] = {{ {} }}", methods.join(", ")))
         .collect();
     let line = format!("local HASHES = {{ {} }}", fields.join(", "));
     Cow::Owned(source.replacen(HASHES_LINE, &line, 1))
 }
 
 /// Each handler of our own tools that runs on computers and changes nothing: the hash of its source, and its function.
-fn harmless() -> impl Iterator<Item = String> {
+fn harmless() -> impl Iterator<Item = (String, String)> {
     // What a sync looks with is no tool's.
     let of_sync = TOOLS.get_file(SYNC_READS).into_iter();
-    let of_sync = of_sync.map(|file| format!("{} read", store::hash(file.contents())));
+    let of_sync = of_sync.map(|file| (store::hash(file.contents()), "read".to_owned()));
     let of_tools = TOOLS.dirs().flat_map(|folder| {
         let text = |name: &str| folder.get_file(folder.path().join(name))?.contents_utf8();
         let entries = text("_index.yaml")
@@ -231,7 +237,7 @@ fn harmless() -> impl Iterator<Item = String> {
                 value("kind: ")? == "computer.lua" && value("readOnlyHint: ")? == "true";
             let source = text(value("source: file://")?)?;
             let hash = store::hash(source.as_bytes());
-            is_harmless.then(|| format!("{hash} {}", value("method: ").unwrap_or_default()))
+            is_harmless.then(|| (hash, value("method: ").unwrap_or_default().to_owned()))
         })
     });
     of_tools.chain(of_sync)
@@ -328,7 +334,7 @@ mod tests {
             let (_, source) = MODULES.iter().find(|(its, _)| its.ends_with(name)).unwrap();
             *source
         };
-        let listed = format!("local HASHES = {{ [\"{hash} look\"] = true }}");
+        let listed = format!("local HASHES = {{ [\"{hash}\"] = {{ look = true }} }}");
         let harmless = module(".harmless").replacen(HASHES_LINE, &listed, 1);
         let lua = mlua::Lua::new();
         let sha256: mlua::Table = lua.load(module(".sha256")).eval().unwrap();

@@ -191,7 +191,7 @@ async fn a_file_that_is_not_whole_is_fetched_again_at_the_start() {
         .computer(1, |computer| computer["linked"] == false)
         .await;
     // The second is cut off where a line ends, so that it is Lua.
-    let lines = whole.rfind("sources[").unwrap();
+    let lines = whole.rfind("local source = S[").unwrap();
     for file in [&whole[..whole.len() / 2], &whole[..lines], ""] {
         let options = ComputerOptions::new(1)
             .with_file("mcp-computer.lua", file)

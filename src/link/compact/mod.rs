@@ -8,6 +8,8 @@
 mod scopes;
 mod tokens;
 
+use std::borrow::Cow;
+
 use tokens::{Kind, Malformed, Token};
 
 /// Makes Lua text short.
@@ -18,18 +20,70 @@ use tokens::{Kind, Malformed, Token};
 pub(super) fn compact(source: &str) -> Result<String, Malformed> {
     let tokens = tokens::read(source)?;
     let texts = scopes::short_texts(&tokens)?;
+    let needless = needless(&tokens);
     let mut short = String::with_capacity(source.len() / 2);
-    for (n, (token, text)) in tokens.iter().zip(&texts).enumerate() {
-        for _ in 0..token.line_breaks {
-            short.push('\n');
+    let (mut before, mut line_breaks): (Option<&Token<'_>>, usize) = (None, 0);
+    for ((token, text), is_needless) in tokens.iter().zip(&texts).zip(needless) {
+        line_breaks += token.line_breaks;
+        if is_needless {
+            continue;
         }
-        let before = n.checked_sub(1).and_then(|n| tokens.get(n));
-        if token.line_breaks == 0 && before.is_some_and(|before| run_together(before, token)) {
+        if line_breaks == 0 && before.is_some_and(|before| run_together(before, token)) {
             short.push(' ');
         }
-        short.push_str(text);
+        short.extend(std::iter::repeat_n('\n', line_breaks));
+        short.push_str(&without_escapes(token, text));
+        (before, line_breaks) = (Some(token), 0);
     }
     Ok(short)
+}
+
+/// Which tokens mean nothing where they are: brackets around the one argument of a call that is a string or a table, and
+/// the comma before a table's end.
+fn needless(tokens: &[Token<'_>]) -> Vec<bool> {
+    let is = |n: usize, sign: &str| {
+        let token = tokens.get(n);
+        token.is_some_and(|token| token.kind == Kind::Symbol && token.text == sign)
+    };
+    let is_called = |n: usize| tokens[n].kind == Kind::Name || is(n, ")") || is(n, "]");
+    let mut needless = vec![false; tokens.len()];
+    // The opening brackets of tables, each with the one around it, if that is one.
+    let mut tables: Vec<(usize, bool)> = Vec::new();
+    for (n, token) in tokens.iter().enumerate() {
+        if is(n, ",") && is(n + 1, "}") {
+            needless[n] = true;
+        }
+        let is_argument = n >= 2 && is(n - 1, "(") && is_called(n - 2);
+        let end = if is(n, "{") {
+            tables.push((n, is_argument));
+            None
+        } else if is(n, "}") {
+            tables.pop().filter(|(_, is_argument)| *is_argument)
+        } else {
+            let is_string = token.kind == Kind::String;
+            (is_string && is_argument).then_some((n, true))
+        };
+        if let Some((first, _)) = end
+            && is(n + 1, ")")
+        {
+            (needless[first - 1], needless[n + 1]) = (true, true);
+        }
+    }
+    needless
+}
+
+/// A string in the quotes that it has no need to escape.
+fn without_escapes<'a>(token: &Token<'_>, text: &'a str) -> Cow<'a, str> {
+    let is_shorter = token.kind == Kind::String
+        && text.starts_with('"')
+        && text.contains("\\\"")
+        && !text.contains('\'')
+        && !text.contains("\\\\");
+    if !is_shorter {
+        return Cow::Borrowed(text);
+    }
+    let inside = &text[1..text.len() - 1];
+    Cow::Owned(format!("'{}'", inside.replace("\\\"", "\"")))
 }
 
 /// Whether two tokens without anything between them would be read as others.
