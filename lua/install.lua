@@ -5,6 +5,7 @@
 -- The bridge fills in its own address when it serves this program.
 local DEFAULT_URL = nil
 
+local autostart = require("mcp-computer.autostart")
 local installation = require("mcp-computer.installation")
 local presence = require("mcp-computer.presence")
 
@@ -36,6 +37,9 @@ if startup ~= nil or not running then
 end
 if not running then
   installation.start(program, shell)
-elseif not running.path then
+elseif not autostart.find() then
+  print("It does not start with this computer. If it is to: mcp-computer install")
+end
+if running and not running.path then
   print("One runs here already: end it with Ctrl+T, then start this one with: mcp-computer")
 end

@@ -112,7 +112,7 @@ end
 local name = identity.draw_boot()
 local other, ended = presence.ask(name, about())
 if other then error(presence.words(other), 0) end
-if ended and parsed.shell then
+if ended then
   local is_done, said = control.start(name, { ... })
   if not is_done then error(said, 0) end
   print(said)

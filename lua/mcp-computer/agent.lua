@@ -319,6 +319,7 @@ end
 -- What is told to whoever asks whether an agent runs here.
 local function about(self)
   local told, now = self.about(), self.clock()
+  told.policy = self.policy
   told.link = {
     address = self.address.base,
     linked_seconds = self.linked_at and now - self.linked_at,
@@ -380,6 +381,8 @@ local function handle(self, event)
     self.turn_due = nil
   elseif name == "http_check" and self.check_url and event[2] == self.check_url then
     checked(self, event[3], event[4])
+  elseif name == input.NO then
+    self.consent:refuse()
   elseif name == input.EVENT then
     self.jobs:deliver_input(event)
   elseif input.is_input(name) then

@@ -27,7 +27,7 @@ local LEAST_ROWS, MOST_ROWS, OTHER_ROWS = 3, 12, 5
 -- Characters of an answer, and of what a bridge calls what it asks for; more are not taken, or shown.
 local TYPED_LIMIT, HEADING_LIMIT = 8, 60
 
-local YES = { yes = true }
+local YES = { y = true, yes = true }
 local NO = { n = true, no = true }
 
 local HINT = "Ask a person at that computer, and then ask again."
@@ -152,6 +152,14 @@ function consent:cancel(key, why)
   return true
 end
 
+--- The player says no to what they are asked, if they are.
+function consent:refuse()
+  local question = self.waiting[1]
+  if question and question.due then
+    settle(self, 1, "It is not run.").on_no(refusal("the player at that computer said no", HINT))
+  end
+end
+
 -- The player has ended a line.
 local function answered(self)
   local word = lower(self.typed)
@@ -160,7 +168,7 @@ local function answered(self)
   if YES[word] then
     settle(self, 1, "It begins.").on_yes()
   elseif NO[word] then
-    settle(self, 1, "It is not run.").on_no(refusal("the player at that computer said no", HINT))
+    self:refuse()
   else
     say("Please type yes or no, and Enter:")
   end

@@ -19,8 +19,8 @@ local ANSWER_SECONDS = 10
 --- The setting that holds whether nothing new begins here.
 control.PAUSED_SETTING = "mcp_computer.paused"
 
---- What an agent that has ended, but still hosts a shell, is told to begin again.
-control.START = "start"
+--- What an agent that has ended, but still hosts a shell, is told to begin again; and the line above that shell.
+control.START, control.STATUS_LINE = "start", "status-line"
 
 local NONE = "No mcp-computer runs on this computer."
 local NO_LINE = "The agent that runs here hosts no shell, so there is no status line: start it with --shell."
@@ -47,7 +47,7 @@ local OBEYED = {
   end,
   pause = function(powers) return set_paused(powers, true) end,
   resume = function(powers) return set_paused(powers, false) end,
-  ["status-line"] = function(powers, argument)
+  [control.STATUS_LINE] = function(powers, argument)
     if not powers.set_line then return nil, NO_LINE end
     powers.set_line(argument ~= "off")
     return argument ~= "off" and "The status line is shown." or "The status line is hidden."
@@ -101,7 +101,7 @@ end
 -- @throws Why it was not done.
 function control.say(name, said, argument)
   local other, ended = presence.ask(name)
-  if not other then
+  if not other and not (ended and said == control.STATUS_LINE) then
     if ended then error(format("%s Its shell is still hosted; it ended: %s", NONE, ended.stopped), 0) end
     error(NONE, 0)
   end

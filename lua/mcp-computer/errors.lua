@@ -45,7 +45,8 @@ end
 
 local function note(path, message, trace)
   local text = tostring(message)
-  if message == nil or text == "" or find(text, TERMINATED .. "$") then return end
+  -- What our own program says is no fault of the player's.
+  if message == nil or text == "" or find(text, TERMINATED .. "$") or find(path, "mcp%-computer%.lua$") then return end
   kept[#kept + 1] = {
     -- In CraftOS-PC `sub` alone would keep all of it.
     program = concat({ "/", sub(path, 1, PROGRAM_LIMIT) }),

@@ -207,6 +207,8 @@ local function stand_in(self, event)
     self.agent = new_side(self, function() self.serve(arguments) end)
     self.backlog = { { n = 0 } }
     control.answer(event[2], true, "mcp-computer runs again, beside this shell.")
+  elseif event[1] == control.EVENT and event[3] == control.STATUS_LINE then
+    control.obey(event, { set_line = function(is_shown) self:set_line(is_shown) end })
   end
 end
 
@@ -225,8 +227,9 @@ local function hand_on(self, event)
       -- A program of the shell has queued it, while such input is marked.
       event[event.n] = nil
       event.n = event.n - 1
-    elseif is_input and self.dialog and name ~= "terminate" then
+    elseif is_input and self.dialog then
       is_input, owned = false, true
+      if name == "terminate" then event = { n = 1, input.NO } end
     end
     if name == "term_resize" then fit(self) end
     monitors.handle(event)

@@ -19,6 +19,9 @@ local NAMES = {
   mouse_move = true, mouse_scroll = true, mouse_up = true, paste = true, terminate = true,
 }
 
+--- The player wants nothing to be run of what they are asked about, and has pressed Ctrl+T.
+input.NO = "mcp_computer_no"
+
 local game_queue = os.queueEvent
 -- The key of the job that runs, if one does.
 local running

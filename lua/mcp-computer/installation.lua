@@ -7,7 +7,8 @@ local setting = require("mcp-computer.setting")
 local update = require("mcp-computer.update")
 local url = require("mcp-computer.url")
 
-local error, format, load, pcall, print, tostring, type = error, string.format, load, pcall, print, tostring, type
+local find, format = string.find, string.format
+local error, load, pcall, print, tostring, type = error, load, pcall, print, tostring, type
 local fs, http, textutils = fs, http, textutils
 local globals = _G
 
@@ -131,6 +132,7 @@ local function make_way(program)
     end
     local ok, problem = autostart.run_inside(endless)
     if not ok then return nil, problem end
+    note(endless .. " has another name for that, and its own again after `mcp-computer uninstall`.")
     endless = autostart.endless()
   end
   return true
@@ -143,6 +145,9 @@ function installation.start_at_boot(options)
   local own = autostart.find()
   if own and not autostart.is_own(own) then
     print("It starts with this computer already: " .. own)
+    if not find(disk.read(own) or "", "--shell", 1, true) then
+      note("But without --shell: it takes the whole screen then, which no bridge can see.")
+    end
     return
   end
   local ok, problem = make_way(options.program)

@@ -118,7 +118,10 @@ function jobs:screen(name)
     local entry = self.order[i]
     if is_called(entry.job.id, name) then
       local screen = entry.job.console:shown()
-      if not screen then return nil, "job " .. name .. " draws on the computer's own screen" end
+      if not screen then
+        return nil, "job " .. name .. " draws on the computer's own screen, and gets no input there: cancel it, and "
+          .. "run it without `where`"
+      end
       if not rawget(screen, "press") then
         function screen.press(...) return press(entry, ...) end
       end

@@ -136,7 +136,9 @@ function manage.status(given)
   for _, line in ipairs(running and type(running.says) == "table" and running.says or {}) do print(line) end
   local own = autostart.find()
   print(own and "It starts with this computer: " .. own or "It does not start with this computer.")
-  print("Policy: " .. given.policy)
+  local policy = running and running.policy or given.policy
+  print("Policy: " .. policy .. (policy == given.policy and ""
+    or format(", as it was started. The settings say %s, from its next start on.", given.policy)))
 end
 
 return manage

@@ -79,6 +79,12 @@ async fn typed(computer: &Computer, line: &str, shown: &str) {
     screen::says(computer, shown).await;
 }
 
+/// The screen of the hosted shell can be read.
+async fn is_seen(bridge: &mut Bridge) {
+    let shown = bridge.call("read-screen", json!({})).await;
+    assert!(!shown.is_error, "{}", shown.text);
+}
+
 /// Everything that is on a screen.
 type Picture = (Vec<Vec<Cell>>, [u32; 16], (i64, i64, bool));
 
@@ -350,6 +356,27 @@ async fn a_status_line_takes_the_top_line_and_programs_see_one_less() {
     computer.terminate();
     typed(&computer, "mcp-computer status-line off", "is hidden").await;
     assert_eq!(bridge.lua(1, "select(2, term.getSize())").await, "=> 19");
+    // Without an agent the line is the player's as well.
+    computer.type_line("clear");
+    typed(&computer, "mcp-computer stop", "This shell stays.").await;
+    typed(&computer, "mcp-computer status-line on", "is shown").await;
+    assert!(
+        computer.screen()[0].contains("mcp-computer has ended"),
+        "{:?}",
+        computer.screen()
+    );
+    typed(&computer, "mcp-computer status-line off", "is hidden").await;
+    typed(&computer, "mcp-computer pause", "No mcp-computer runs").await;
+    // Called again, it is beside its shell again, also if nobody says so.
+    let port = bridge.link_port().await;
+    typed(
+        &computer,
+        &format!("mcp-computer ws://{port}"),
+        "runs again, beside this shell",
+    )
+    .await;
+    bridge.linked(1).await;
+    is_seen(&mut bridge).await;
     bridge.leave().await;
 }
 
@@ -435,6 +462,13 @@ async fn what_the_players_programs_died_of_is_told() {
         typed(&computer, "asks", "name?").await;
         computer.terminate();
         screen::says(&computer, "Terminated").await;
+        // Nor is it a fault of the player's what our own program says.
+        typed(
+            &computer,
+            "mcp-computer ws://127.0.0.1:1",
+            "runs on this computer already",
+        )
+        .await;
         typed(&computer, "bg fails", "").await;
         until("both are told", async || {
             let told = bridge
@@ -474,10 +508,11 @@ async fn the_last_fifty_errors_are_kept_and_an_agent_without_a_shell_says_so() {
         "{told}"
     );
     assert!(!told.contains("/n10: "), "{told}");
-    typed(&computer, "mcp-computer stop", "This shell stays.").await;
-    computer.type_line(&format!("mcp-computer ws://{port}"));
-    bridge.linked(1).await;
-    let refused = bridge.call("recent-errors", json!({})).await;
+    let mut alone = ComputerOptions::new(2).with_file("mcp-computer.lua", agent::program());
+    alone.version = "1.113".parse().unwrap();
+    let _alone = start(alone, &format!("mcp-computer ws://{port}"));
+    bridge.linked(2).await;
+    let refused = bridge.call("recent-errors", json!({"computerId": 2})).await;
     assert!(
         refused.is_error && refused.text.contains("mcp-computer --shell"),
         "{}",

@@ -69,6 +69,13 @@ async fn stop(computer: &Computer, program: &str) {
 async fn answers(computer: &Computer, question: &str, answer: char) {
     screen::shows(computer, question).await;
     computer.press_character(answer);
+    computer.press_enter();
+}
+
+/// Has read what is said before the agent's shell covers it.
+async fn reads_on(computer: &Computer) {
+    screen::shows(computer, "Enter starts mcp-computer.").await;
+    computer.press_enter();
 }
 
 #[tokio::test]
@@ -251,6 +258,7 @@ async fn startups_that_do_not_end_run_one_after_the_other_in_the_agents_shell() 
         computer.type_line(&format!("{} --startup", installer(port)));
         answers(&computer, "/startup.lua runs before it", 'y').await;
         answers(&computer, "/startup/20.lua runs before it", 'y').await;
+        reads_on(&computer).await;
         bridge.linked(id).await;
         bridge.lua(id, "http.mark = true").await;
         computer.reboot();
@@ -403,9 +411,16 @@ async fn a_startup_that_does_not_end_runs_in_the_agents_shell_if_the_player_want
         computer.terminate();
         screen::says(&computer, ">").await;
         computer.type_line(&installer(port));
-        answers(&computer, ASKED, 'y').await;
+        screen::shows(&computer, ASKED).await;
+        computer.type_line("yes");
         screen::shows(&computer, "/startup.lua runs before it").await;
-        answers(&computer, "mcp-computer runs beside? [Y/n]", 'y').await;
+        // A whole word answers one question: what is left of it never answers the next.
+        screen::shows(&computer, "mcp-computer runs beside? [Y/n]").await;
+        computer.type_line("perhaps");
+        screen::shows(&computer, "Please type y or n, and Enter:").await;
+        computer.type_line("yes");
+        screen::shows(&computer, "/startup.lua has another name for that").await;
+        reads_on(&computer).await;
         bridge.linked(id).await;
         bridge.lua(id, "http.mark = true").await;
         computer.reboot();
@@ -520,6 +535,15 @@ async fn status_says_how_things_are_and_update_fetches_the_bridges_version() {
         &format!("It starts with this computer: /{STARTUP}"),
     )
     .await;
+    // A setting counts from the next start on, and until then that is said.
+    computer.type_line("set mcp_computer.policy read-only");
+    computer.type_line("clear");
+    computer.type_line("mcp-computer status");
+    let said =
+        "Policy: full, as it was started. The settings say read-only, from its next start on.";
+    screen::shows(&computer, said).await;
+    assert_eq!(bridge.lua(1, "1+1").await, "=> 2");
+    computer.type_line("set mcp_computer.policy full");
     computer.type_line("clear");
     computer.type_line("mcp-computer update");
     screen::shows(&computer, "updates itself: /mcp-computer.lua").await;

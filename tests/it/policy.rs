@@ -183,6 +183,34 @@ async fn input_from_a_bridge_is_asked_about_and_never_answers_the_question() {
 }
 
 #[tokio::test]
+async fn ctrl_t_at_a_question_is_a_no_and_leaves_the_shell_where_it_is() {
+    for version in ["1.89", "1.113.1"] {
+        let mut bridge = Bridge::initialized().await;
+        let port = bridge.link_port().await;
+        let computer = start(1, version, port, "--policy ask --shell");
+        bridge.linked(1).await;
+        screen::says(&computer, ">").await;
+        let call = exec(&mut bridge, "error('it ran')", 60_000).await;
+        screen::says(&computer, ASKED).await;
+        computer.terminate();
+        let answer = bridge.answer(call).await;
+        assert!(
+            answer.is_error && answer.text.contains("the player at that computer said no"),
+            "{}",
+            answer.text
+        );
+        // The agent goes on, and the shell at its prompt has heard of nothing.
+        let call = exec(&mut bridge, "return 'allowed'", 60_000).await;
+        screen::says(&computer, ASKED).await;
+        computer.type_line("y");
+        assert_eq!(bridge.answer(call).await.text, "=> \"allowed\"");
+        computer.type_line("echo still here");
+        screen::says(&computer, "> echo still here still here >").await;
+        bridge.leave().await;
+    }
+}
+
+#[tokio::test]
 async fn at_its_deadline_a_call_says_that_the_job_waits_for_the_player_and_a_yes_still_starts_it() {
     let (mut bridge, computer) = asking("1.113.1").await;
     let code = "print('late') return 7";
