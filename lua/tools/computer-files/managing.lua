@@ -1,6 +1,7 @@
 -- Copies, moves and deletes files of a computer. What is deleted lies in the trash for a while.
 
-local find, format, gsub = string.find, string.format, string.gsub
+local byte, find, format, gsub = string.byte, string.find, string.format, string.gsub
+local concat, gmatch, match = table.concat, string.gmatch, string.match
 
 -- The trash: a folder for each deletion, named by its number, with what was deleted and where that was.
 local TRASH, ITEM, ORIGIN = "/.trash", "item", "origin"
@@ -16,6 +17,38 @@ end
 
 local function absolute(path)
   return "/" .. fs.combine("/", path)
+end
+
+-- What the game drops from paths.
+local DROPPED = '[%z\1-\31"*:<>?|]'
+
+-- Why a path is not taken: the game would drop something of it, and so mean another file. Nil if it would not.
+-- `reading.lua` and `writing.lua` have the same.
+local function misread(path)
+  local sign = match(path, DROPPED)
+  local kept, has_dots = {}, false
+  for name in gmatch(gsub(gsub(path, "\\", "/"), DROPPED, ""), "[^/]+") do
+    if find(name, "^%s*%.%.%.+%s*$") then has_dots = true else kept[#kept + 1] = name end
+  end
+  local meant = absolute(concat(kept, "/"))
+  if sign == "*" or sign == "?" then
+    return format("%s is no glob here: the game drops its %s, so %s would be meant. Nothing was done; name each " ..
+      "file: list-files {\"path\": %q} shows them.", path, sign, meant, path)
+  elseif sign then
+    return format("%s has %s in it, which the game drops, so %s would be meant. Nothing was done; choose a name " ..
+      "without.", path, byte(sign) < 32 and "a control character" or sign, meant)
+  elseif has_dots then
+    return format("%s has a name of dots alone, which the game drops, so %s would be meant. Nothing was done; name " ..
+      "it without.", path, meant)
+  end
+end
+
+-- The file that is where a folder of this path would have to be; nil if there is none.
+local function file_above(path)
+  while path ~= "/" do
+    path = absolute(fs.getDir(path))
+    if fs.exists(path) and not fs.isDir(path) then return path end
+  end
 end
 
 -- Does what may throw; or nil, and why it was not done.
@@ -113,16 +146,31 @@ local function delete(path, for_good)
     gone > 0 and format(" (%d older are gone now)", gone) or "")
 end
 
+-- Why nothing can be put at a path; nil if it is free.
+local function taken(to)
+  if fs.isDir(to) then
+    return format("There is a folder %s already, and nothing was done: name another path by `to`.", to)
+  elseif fs.exists(to) then
+    return format("%s is there already, and nothing was done: name another path by `to`, or delete that file first.",
+      to)
+  end
+  local above = file_above(to)
+  return above and format("Nothing can be at %s, since %s is a file, and nothing was done: name another path by `to`.",
+    to, above)
+end
+
 -- Copies or moves, `verb`, to a path.
 local function transfer(f, verb, from, to)
   if not fs.exists(from) then return nil, no_such(from) end
-  if fs.isDir(to) and not fs.exists(fs.combine(to, fs.getName(from))) then
-    to = absolute(fs.combine(to, fs.getName(from)))
+  if from ~= to and fs.isDir(to) then to = absolute(fs.combine(to, fs.getName(from))) end
+  if from == to then return nil, format("%s is there already: it was to be %s to where it is.", from, verb) end
+  local problem = taken(to)
+  if problem then return nil, problem end
+  if find(to, from .. "/", 1, true) == 1 then
+    return nil, format("%s can't be %s into itself, to %s: name another path by `to`.", from, verb, to)
   end
-  if fs.exists(to) then
-    return nil, format("%s is there already, and nothing was done. Delete it first, or name another.", to)
-  end
-  local done, problem = try("It was not " .. verb, f, from, to)
+  local done
+  done, problem = try("It was not " .. verb, f, from, to)
   if not done then return nil, problem end
   return format("%s is %s to %s.", from, verb, to)
 end
@@ -146,6 +194,10 @@ local function undo(path, to)
   if fs.exists(target) then
     return nil, format("%s is there again, and stays: say where to put what was deleted, by `to`.", target)
   end
+  local above = file_above(target)
+  if above then
+    return nil, format("%s can't be brought back, since %s is a file now: say where to put it, by `to`.", target, above)
+  end
   local done, problem = try("It was not brought back", fs.move, place_of(number, ITEM), target)
   if not done then return nil, problem end
   fs.delete(place_of(number))
@@ -155,13 +207,21 @@ end
 --- `manage-files`.
 local function manage(arguments)
   local action = arguments.action
+  local problem = misread(arguments.path or "") or misread(arguments.to or "")
+  if problem then return nil, problem end
   local path, to = arguments.path and absolute(arguments.path), arguments.to and absolute(arguments.to)
   if action == "undo" then return undo(path, to) end
   if not path then return nil, format("For %s a path is needed.", action) end
   if action == "delete" then return delete(path, arguments.forGood) end
   if action == "make-folder" then
     if fs.isDir(path) then return path .. " is there already." end
-    local done, problem = try("It was not made", fs.makeDir, path)
+    local in_the_way = fs.exists(path) and path or file_above(path)
+    if in_the_way then
+      return nil, format("%s was not made: %s is a file. Choose another path, or move that file first.", path,
+        in_the_way)
+    end
+    local done
+    done, problem = try("It was not made", fs.makeDir, path)
     if not done then return nil, problem end
     return path .. " is made."
   end

@@ -1,7 +1,7 @@
 -- What is on a computer's disk: lists, contents, and where a text stands. Nothing here changes anything.
 
 local byte, find, format, gsub = string.byte, string.find, string.format, string.gsub
-local match, sub = string.match, string.sub
+local gmatch, match, sub = string.gmatch, string.match, string.sub
 local concat, floor = table.concat, math.floor
 
 -- Characters of an answer: clients cut or refuse longer ones.
@@ -32,6 +32,31 @@ local function absolute(path)
   return "/" .. fs.combine("/", path or "")
 end
 
+-- What the game drops from paths, and from globs.
+local DROPPED, DROPPED_FROM_GLOBS = '[%z\1-\31"*:<>?|]', '[%z\1-\31":<>|]'
+
+-- Why a path is not taken: the game would drop something of it, and so mean another file. Nil if it would not.
+-- `managing.lua` and `writing.lua` have the same, but for globs.
+local function misread(path, may_be_glob)
+  local dropped = may_be_glob and DROPPED_FROM_GLOBS or DROPPED
+  local sign = match(path, dropped)
+  local kept, has_dots = {}, false
+  for name in gmatch(gsub(gsub(path, "\\", "/"), dropped, ""), "[^/]+") do
+    if find(name, "^%s*%.%.%.+%s*$") then has_dots = true else kept[#kept + 1] = name end
+  end
+  local meant = absolute(concat(kept, "/"))
+  if sign == "*" or sign == "?" then
+    return format("%s is no glob here: the game drops its %s, so %s would be meant. Nothing was done; name each " ..
+      "file: list-files {\"path\": %q} shows them.", path, sign, meant, path)
+  elseif sign then
+    return format("%s has %s in it, which the game drops, so %s would be meant. Nothing was done; choose a name " ..
+      "without.", path, byte(sign) < 32 and "a control character" or sign, meant)
+  elseif has_dots then
+    return format("%s has a name of dots alone, which the game drops, so %s would be meant. Nothing was done; name " ..
+      "it without.", path, meant)
+  end
+end
+
 local function name_in(folder, name)
   return (folder == "/" and "" or folder) .. "/" .. name
 end
@@ -56,6 +81,138 @@ local function free_in(path)
   return format("%.0f%s bytes are free", free, type(capacity) == "number" and format(" of %.0f", capacity) or "")
 end
 
+---------------------------------------------------------------- patterns
+
+-- Steps that a search for a pattern in one line may cost. Nothing stops it once it has begun, and while it goes on
+-- nothing else of the computer does.
+local STEPS = 2e7
+
+-- Where the class of signs that begins here ends; or nil and why it is none.
+local function class_end(pattern, at)
+  local sign = sub(pattern, at, at)
+  if sign == "%" then
+    if at == #pattern then return nil, "it ends with a %, which stands for itself as %%" end
+    return at + 1
+  end
+  if sign ~= "[" then return at end
+  at = at + 1
+  if sub(pattern, at, at) == "^" then at = at + 1 end
+  repeat
+    if at > #pattern then return nil, "a [ has no ] behind it, and stands for itself as %[" end
+    at = at + (sub(pattern, at, at) == "%" and 2 or 1)
+  until sub(pattern, at, at) == "]"
+  return at
+end
+
+-- At most so many steps does a search take in a text of this length, if what is repeated fits runs of these lengths:
+-- as many as there are ways to choose where it begins, and where each run ends. The ends of the longest runs are
+-- counted as places in the text that follow one another, those of the others by their lengths, whichever makes fewest.
+local function steps(pattern, length, runs)
+  table.sort(runs, function(a, b) return a > b end)
+  local shorter = 1
+  for _, run in ipairs(runs) do shorter = shorter * (run + 1) end
+  local first = pattern.is_anchored and 0 or 1
+  local ways = first == 1 and length + 1 or 1
+  local least = ways * shorter
+  for j, run in ipairs(runs) do
+    shorter = shorter / (run + 1)
+    ways = ways * (length + first + j) / (first + j)
+    least = math.min(least, ways * shorter)
+  end
+  return least * pattern.weight
+end
+
+-- The longest runs there can be in any text of this length.
+local function longest_runs(pattern, length)
+  local runs = {}
+  for i, repeated in ipairs(pattern) do runs[i] = repeated.is_once and math.min(1, length) or length end
+  return runs
+end
+
+-- A pattern, with the classes in it that fit a number of signs; or nil and why it is none of Lua.
+local function compiled(text)
+  local pattern = { text = text, is_anchored = sub(text, 1, 1) == "^" }
+  local at, singles, groups, open, problem = pattern.is_anchored and 2 or 1, 0, 0, 0, nil
+  while at <= #text do
+    local sign, two = sub(text, at, at), sub(text, at, at + 1)
+    local stop = at
+    if sign == "(" then
+      groups, open = groups + 1, open + 1
+    elseif sign == ")" then
+      open = open - 1
+      if open < 0 then return nil, "a ) has no ( before it, and stands for itself as %)" end
+    elseif sign == "$" and at == #text then
+      pattern.sees_end = true
+    elseif two == "%b" then
+      if at + 3 > #text then return nil, "%b needs two signs behind it, as in %b()" end
+      pattern[#pattern + 1] = { class = "." }
+      stop = at + 3
+    elseif two == "%f" then
+      if sub(text, at + 2, at + 2) ~= "[" then return nil, "%f needs a [set] behind it" end
+      stop, problem = class_end(text, at + 2)
+      pattern.sees_end = true
+    elseif find(two, "^%%%d") then
+      local number = tonumber(sub(two, 2))
+      if number < 1 or number > groups then
+        return nil, two .. " stands for a group, and there is none of that number before it"
+      end
+      pattern[#pattern + 1] = { class = "." }
+      stop = at + 1
+    else
+      stop, problem = class_end(text, at)
+      if stop and find(text, "^[*+?-]", stop + 1) then
+        local class = sub(text, at, stop)
+        local quantifier = sub(text, stop + 1, stop + 1)
+        pattern[#pattern + 1] = { class = class == "^" and "%^" or class, is_once = quantifier == "?" }
+        stop = stop + 1
+      else
+        singles = singles + 1
+      end
+    end
+    if not stop then return nil, problem end
+    at = stop + 1
+  end
+  if open > 0 then return nil, "a ( has no ) behind it, and stands for itself as %(" end
+  local ok, thrown = pcall(find, "", text)
+  if not ok then return nil, reason(thrown) end
+  pattern.weight = 1 + singles / 16
+  -- The longest text that it may be looked for in, whatever stands there.
+  local above = 1048576
+  pattern.safe = 0
+  while above - pattern.safe > 1 do
+    local length = floor((pattern.safe + above) / 2)
+    if steps(pattern, length, longest_runs(pattern, length)) <= STEPS then pattern.safe = length else above = length end
+  end
+  return pattern
+end
+
+local function longest_run(text, class)
+  if class == "." then return #text end
+  local longest = 0
+  for run in gmatch(text, class .. "+") do longest = math.max(longest, #run) end
+  return longest
+end
+
+-- Whether a text has a pattern; or nil and an error. With it, whether the text was too long to be looked at whole: then
+-- only its beginning was, or nothing of it if the pattern asks for the end.
+local function has(text, pattern)
+  local is_cut = false
+  if #text > pattern.safe then
+    local runs = {}
+    for i, repeated in ipairs(pattern) do
+      runs[i] = repeated.is_once and 1 or longest_run(text, repeated.class)
+    end
+    if steps(pattern, #text, runs) > STEPS then
+      is_cut = true
+      if pattern.sees_end then return false, true end
+      text = sub(text, 1, pattern.safe)
+    end
+  end
+  local ok, at = pcall(find, text, pattern.text)
+  if not ok then return nil, reason(at) end
+  return at ~= nil, is_cut
+end
+
 ---------------------------------------------------------------- globs
 
 local function is_glob(path)
@@ -65,8 +222,8 @@ end
 -- A glob as a pattern of Lua: `**/` is any folders or none, `*` and `?` stay within a name.
 local function pattern_of(glob)
   local escaped = gsub(glob, "[%^%$%(%)%%%.%[%]%+%-]", "%%%0")
-  escaped = gsub(escaped, "%*%*/?", "\1")
-  escaped = gsub(escaped, "%*", "[^/]*")
+  escaped = gsub(gsub(escaped, "%*%*/?", "\1"), "\1+", "\1")
+  escaped = gsub(escaped, "%*+", "[^/]*")
   return "^" .. gsub(gsub(escaped, "%?", "[^/]"), "\1", ".-") .. "$"
 end
 
@@ -84,22 +241,28 @@ local function walk(folder, visit, budget)
   end
 end
 
--- What fits a glob: a list of {path, is_folder}, and whether it is all. The game's own files in /rom only if they are
--- asked for.
+-- What fits a glob: a list of {path, is_folder}, and whether it is all; or nil and why not. The game's own files in
+-- /rom only if they are asked for.
 local function globbed(glob)
   glob = gsub(glob, "^/*", "/")
   local folder = absolute(match(glob, "^(.-)/[^/]*[*?]"))
   local deep = find(glob, "**", 1, true) ~= nil
   local _, depth = gsub(glob, "/", "")
-  local pattern = pattern_of(glob)
+  local pattern, unfit = compiled(pattern_of(glob)), nil
   local found, budget = {}, { left = WALKED }
   if not fs.isDir(folder) then return found, true end
   walk(folder, function(path, is_folder)
     if path == "/rom" and not find(glob, "^/rom") then return false end
-    if find(path, pattern) then found[#found + 1] = { path, is_folder } end
+    local fits, is_cut = has(path, pattern)
+    if is_cut then unfit = path end
+    if fits then found[#found + 1] = { path, is_folder } end
     local _, at = gsub(path, "/", "")
     return deep or at < depth
   end, budget)
+  if unfit then
+    return nil, format("The glob %s has too many * for a path as long as %s: begin it with more of a folder.", glob,
+      unfit)
+  end
   return found, budget.left >= 0
 end
 
@@ -215,9 +378,12 @@ end
 --- `list-files`.
 local function list(arguments)
   local path = arguments.path or "/"
+  local problem = misread(path, true)
+  if problem then return nil, problem end
   local found, is_all = {}, true
   if is_glob(path) then
     found, is_all = globbed(path)
+    if not found then return nil, is_all end
     path = gsub(path, "^/*", "/")
   else
     path = absolute(path)
@@ -324,9 +490,12 @@ end
 
 --- `read-file`; with `raw`, which no client can give, what a resource shows.
 local function read(arguments)
-  local path = absolute(arguments.path)
+  local path, problem = absolute(arguments.path), misread(arguments.path)
+  if arguments.raw and problem then return arguments.from == "stamp" and { stamp = "none" } or { missing = true } end
   if arguments.raw then return raw(path, arguments.from or 1) end
-  local text, problem = contents_of(path)
+  if problem then return nil, problem end
+  local text
+  text, problem = contents_of(path)
   if not text then return nil, problem end
   local from, room = arguments.from or 1, (arguments.maxChars or LONGEST) - 300 - #path
   room = math.max(room, 100)
@@ -364,6 +533,8 @@ end
 
 -- The files that a search goes through.
 local function searched(path)
+  local problem = path and misread(path, true)
+  if problem then return nil, problem end
   if path and not is_glob(path) then
     path = absolute(path)
     if not fs.exists(path) then return nil, no_such(path) end
@@ -371,6 +542,7 @@ local function searched(path)
     path = name_in(path, "**")
   end
   local found, is_all = globbed(path or "/**")
+  if not found then return nil, is_all end
   local files = {}
   for _, entry in ipairs(found) do
     if not entry[2] then files[#files + 1] = entry[1] end
@@ -384,28 +556,43 @@ local function shown_line(text, starts, at)
   return #line <= LINE and line or sub(line, 1, LINE) .. format("... (%d bytes)", #line)
 end
 
--- The lines of a text that hold what is looked for.
-local function matches_in(text, starts, query, is_plain)
-  local matches = {}
+-- The lines of a text that hold what is looked for, a text or a pattern; or nil and an error. With it, those that were
+-- not looked at whole.
+local function matches_in(text, starts, query, pattern)
+  local matches, cut = {}, {}
   for i = 1, #starts - 1 do
     local line = gsub(sub(text, starts[i], starts[i + 1] - 1), "\r?\n$", "")
-    if find(line, query, 1, is_plain) then matches[#matches + 1] = i end
-    if i % 256 == 0 then breathe() end
+    if not pattern then
+      if find(line, query, 1, true) then matches[#matches + 1] = i end
+    else
+      local fits, is_cut = has(line, pattern)
+      if fits == nil then return nil, is_cut end
+      if fits then matches[#matches + 1] = i end
+      if is_cut then cut[#cut + 1] = i end
+    end
+    if pattern or i % 256 == 0 then breathe() end
   end
-  return matches
+  return matches, cut
+end
+
+local function no_pattern(problem)
+  return format("The pattern is none of Lua: %s. Without `pattern` the query is looked for as it stands.", problem)
 end
 
 --- `search-files`.
 local function search(arguments)
-  local query, around, is_plain = arguments.query, arguments.context or 0, not arguments.pattern
-  local ok, problem = pcall(find, "", query, 1, is_plain)
-  if not ok then return nil, format("The pattern is none of Lua: %s.", reason(problem)) end
+  local query, around = arguments.query, arguments.context or 0
+  local pattern, problem
+  if arguments.pattern then
+    pattern, problem = compiled(query)
+    if not pattern then return nil, no_pattern(problem) end
+  end
   local files, is_all = searched(arguments.path)
   if not files then return nil, is_all end
 
   local skipped = arguments.offset or 0
   local blocks, length, is_full = {}, HEADING, false
-  local places, fitting, binary = 0, 0, 0
+  local places, fitting, binary, cut, first_cut = 0, 0, 0, 0, nil
   -- One place with the lines around it, but for those that are there already or will be.
   local function show(path, text, starts, matches, which, after)
     local at, following = matches[which], matches[which + 1] or math.huge
@@ -430,9 +617,13 @@ local function search(arguments)
     breathe()
     if text and is_binary(text) then
       binary = binary + 1
-    elseif text and not (is_plain and not find(text, query, 1, true)) then
+    elseif text and (pattern or find(text, query, 1, true)) then
       local starts, after = lines_of(text), 0
-      local matches = matches_in(text, starts, query, is_plain)
+      local matches, cut_here = matches_in(text, starts, query, pattern)
+      if not matches then return nil, no_pattern(cut_here) end
+      if cut_here[1] then
+        cut, first_cut = cut + #cut_here, first_cut or path .. ":" .. cut_here[1]
+      end
       for which = 1, #matches do
         places = places + 1
         if places > skipped and not is_full then after = show(path, text, starts, matches, which, after) end
@@ -441,6 +632,9 @@ local function search(arguments)
     end
   end
 
+  if skipped > 0 and skipped >= places then
+    return nil, format("There are only %s, so none is left after %d.", count_text(places, "line"), skipped)
+  end
   local heading = format("%s in %d of %s", count_text(places, "line"), fitting, count_text(#files, "file"))
   if binary == 1 then
     heading = heading .. " (1 is no text, and was passed over)"
@@ -452,7 +646,13 @@ local function search(arguments)
       is_full and format(", go on with offset %d", skipped + #blocks) or "")
   end
   if not is_all then heading = heading .. format("; only the first %d files and folders were looked at", WALKED) end
-  if places == 0 and is_plain then heading = heading .. "; capital letters count" end
+  if cut > 0 then
+    local looked_at = pattern.sees_end and "not looked at"
+      or format("looked at only in the first %d characters", pattern.safe)
+    heading = heading .. format("; %s %s too long for a pattern that repeats so much, first %s, and %s: try fewer " ..
+      "of * + -", count_text(cut, "line"), cut == 1 and "is" or "are", first_cut, looked_at)
+  end
+  if places == 0 and not pattern then heading = heading .. "; capital letters count" end
   table.insert(blocks, 1, heading .. ".")
   return concat(blocks, "\n")
 end

@@ -1,7 +1,7 @@
 -- Writes files of a computer: whole, at their end, or in places.
 
 local byte, find, format, gsub = string.byte, string.find, string.format, string.gsub
-local match, sub = string.match, string.sub
+local gmatch, match, sub = string.gmatch, string.match, string.sub
 local concat, floor = table.concat, math.floor
 
 -- Bytes of a diff that are shown.
@@ -28,6 +28,38 @@ end
 
 local function absolute(path)
   return "/" .. fs.combine("/", path)
+end
+
+-- What the game drops from paths.
+local DROPPED = '[%z\1-\31"*:<>?|]'
+
+-- Why a path is not taken: the game would drop something of it, and so mean another file. Nil if it would not.
+-- `managing.lua` and `reading.lua` have the same.
+local function misread(path)
+  local sign = match(path, DROPPED)
+  local kept, has_dots = {}, false
+  for name in gmatch(gsub(gsub(path, "\\", "/"), DROPPED, ""), "[^/]+") do
+    if find(name, "^%s*%.%.%.+%s*$") then has_dots = true else kept[#kept + 1] = name end
+  end
+  local meant = absolute(concat(kept, "/"))
+  if sign == "*" or sign == "?" then
+    return format("%s is no glob here: the game drops its %s, so %s would be meant. Nothing was done; name each " ..
+      "file: list-files {\"path\": %q} shows them.", path, sign, meant, path)
+  elseif sign then
+    return format("%s has %s in it, which the game drops, so %s would be meant. Nothing was done; choose a name " ..
+      "without.", path, byte(sign) < 32 and "a control character" or sign, meant)
+  elseif has_dots then
+    return format("%s has a name of dots alone, which the game drops, so %s would be meant. Nothing was done; name " ..
+      "it without.", path, meant)
+  end
+end
+
+-- The file that is where a folder of this path would have to be; nil if there is none.
+local function file_above(path)
+  while path ~= "/" do
+    path = absolute(fs.getDir(path))
+    if fs.exists(path) and not fs.isDir(path) then return path end
+  end
 end
 
 -- See `reading.lua`, which has the same.
@@ -93,7 +125,7 @@ local function unwritten(path, problem)
   if find(problem, "Out of space", 1, true) then
     return format("%s was not written, since there is no space for it: %s", path, free_in(fs.getDir(path)))
   end
-  local is_denied = find(problem, "Access denied", 1, true)
+  local is_denied = find(problem, "Access denied", 1, true) and find(path .. "/", "/rom/", 1, true) == 1
   return format("%s was not written: %s.%s", path, problem, is_denied and " What is in /rom can't be changed." or "")
 end
 
@@ -143,8 +175,15 @@ end
 
 --- `write-file`.
 local function write(arguments)
+  local problem = misread(arguments.path)
+  if problem then return nil, problem end
   local path = absolute(arguments.path)
   if is_own_folder(path) then return nil, format("%s is a folder: name a file in it.", path) end
+  local above = file_above(path)
+  if above then
+    return nil, format("%s was not written: %s is a file, and nothing can be in it. Choose another path, or move %s " ..
+      "with manage-files.", path, above, above)
+  end
   local bytes = arguments.content
   if arguments.base64 then
     bytes = from_base64(bytes)
@@ -152,7 +191,8 @@ local function write(arguments)
   end
   local before, unreadable = contents_of(path)
   if unreadable then return nil, unreadable end
-  local expected, problem = as_expected(path, before, arguments.expectedHash)
+  local expected
+  expected, problem = as_expected(path, before, arguments.expectedHash)
   if not expected then return nil, problem end
 
   local done
@@ -327,6 +367,8 @@ end
 
 --- `edit-file`.
 local function edit(arguments)
+  local problem = misread(arguments.path)
+  if problem then return nil, problem end
   local path = absolute(arguments.path)
   local before, unreadable = contents_of(path)
   if unreadable then return nil, unreadable end
@@ -334,7 +376,8 @@ local function edit(arguments)
   if find(before, "[%z\1-\8\11\14-\26\28-\31]") then
     return nil, format("%s is no text: read-file and write-file take it as base64.", path)
   end
-  local expected, problem = as_expected(path, before, arguments.expectedHash)
+  local expected
+  expected, problem = as_expected(path, before, arguments.expectedHash)
   if not expected then return nil, problem end
 
   local is_latin = not is_utf8(before)
