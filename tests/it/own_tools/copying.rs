@@ -60,7 +60,7 @@ async fn a_file_a_folder_and_a_glob_are_copied_whole_and_who_lacks_one_is_named(
     for (call, told) in [
         (
             json!({"from": 1, "path": "/nope", "to": [2]}),
-            "There is no /nope on this computer",
+            "There is no /nope on computer 1: list-files",
         ),
         (
             json!({"from": 1, "path": "/none", "to": [2]}),
@@ -78,13 +78,57 @@ async fn a_file_a_folder_and_a_glob_are_copied_whole_and_who_lacks_one_is_named(
             json!({"from": 1, "path": "/p/empty", "to": [2], "toPath": "/rom/x"}),
             "Access denied",
         ),
+        (
+            json!({"from": 1, "path": "/p/<empty", "to": [2]}),
+            "/p/<empty has < in it, which the game drops, so another file would be meant.",
+        ),
+        (
+            json!({"from": 1, "path": "/p/empty", "to": [2], "toPath": "/q/*"}),
+            "/q/* has * in it, which the game drops, so another file would be meant. Nothing was copied; globs are only",
+        ),
+        (
+            json!({"from": 1, "path": "/p/empty", "to": [2], "toPath": "/q/...."}),
+            "has a name of dots alone",
+        ),
+        (
+            json!({"from": 1, "path": "/p", "to": [3], "toPath": "/q/a b.lua"}),
+            "Computer 3, /q/a b.lua/a b.lua and 2 more: /q/a b.lua/a b.lua was not written: /q/a b.lua is a file, and nothing can be in it.",
+        ),
+        (
+            json!({"from": 1, "path": "/.settings", "to": [2]}),
+            "Nothing was copied: /.settings to /.settings is a computer's own",
+        ),
+        (
+            json!({"from": 1, "path": "/p/empty", "to": [2], "toPath": "/sub/../mcp-computer.lua"}),
+            "Nothing was copied: /p/empty to /mcp-computer.lua is a computer's own",
+        ),
     ] {
         let failed = copy(&mut bridge, call.clone()).await;
         assert!(
-            failed.is_error && failed.text.contains(told),
+            failed.is_error && failed.text.contains(told) && !failed.text.contains("traceback"),
             "{call}: {}",
             failed.text
         );
     }
+
+    // What is written over is said; a computer's own stays where it is.
+    let again = json!({"from": 1, "path": "/p/./sub/..", "to": [2, 3], "toPath": "/q"});
+    let again = copy(&mut bridge, again).await;
+    let over = "all whole, by their hashes. Written over what was there: /q/a b.lua, /q/empty, /q/sub/b.bin.";
+    assert!(
+        again.text.contains(&format!("\nComputer 3: {over}")),
+        "{}",
+        again.text
+    );
+    let key = computers[1].read_file(".settings");
+    let all = copy(&mut bridge, json!({"from": 1, "path": "/", "to": [2]})).await;
+    assert!(
+        !all.is_error
+            && all.text.contains("Left out, as a computer's own: ")
+            && all.text.contains("/mcp-computer.lua"),
+        "{}",
+        all.text
+    );
+    assert_eq!(computers[1].read_file(".settings"), key);
     bridge.leave().await;
 }
