@@ -122,7 +122,7 @@ async fn go(orders: &[(Order, &dyn Peer)], watches: bool) -> anyhow::Result<bool
     let tell = |step: sync::Step<'_>| progress.show(step);
     let hear = |report: &Report| {
         progress.clear();
-        for line in report.words().lines() {
+        for line in report.words_in_full().lines() {
             console::say(&one_line(line));
         }
     };

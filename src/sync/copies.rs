@@ -1,4 +1,20 @@
-//! What a computer's file is called that is kept beside this machine's, since both had changed.
+//! What files are called that are kept: a computer's beside this machine's, since both had changed; and what is overwritten
+//! that no sync has seen before.
+
+use std::time::SystemTime;
+
+use crate::base::text::timestamp;
+
+/// The folder in which that is kept which is overwritten, on either side. It begins with a dot: so no sync takes it along, and
+/// the game runs nothing of it.
+const BEFORE: &str = ".before-sync";
+
+/// Where a sync that begins now keeps what it overwrites, below the folder.
+pub fn before() -> String {
+    let stamp = timestamp(SystemTime::now());
+    let stamp: String = stamp.chars().filter(char::is_ascii_digit).collect();
+    format!("{BEFORE}/{stamp}")
+}
 
 /// How many of one file are kept.
 pub const COPIES: u32 = 99;

@@ -113,6 +113,8 @@ pub struct Change {
     pub bytes: Option<Vec<u8>>,
     /// The hash that it has now; none: it is not there.
     pub was: Option<String>,
+    /// Where that is kept, below the folder; none: it is not.
+    pub keep: Option<String>,
 }
 
 /// Looks into a folder; none if it is as it was when it had this digest.
@@ -347,7 +349,7 @@ impl<'a> Writer<'a> {
             let next = at + part;
             let step = json!({
                 "path": change.path, "was": was, "at": at, "more": next < bytes.len(), "size": bytes.len(),
-                "bytes": byte_text::of(&bytes[at..next]),
+                "bytes": byte_text::of(&bytes[at..next]), "keep": change.keep,
             });
             self.batch.add(step, weight(&bytes[at..next]));
             at = next;

@@ -170,27 +170,33 @@ impl Host {
     }
 
     /// Writes a file of it that comes from a computer, whole or not at all, with the folders above it, if it still is what
-    /// it `was`: none means that there was none. Nothing is written that a program might run by itself.
+    /// it `was`: none means that there was none. Nothing is written that a program might run by itself. What it was is kept
+    /// at the path `keep`, if that is said.
     ///
     /// # Errors
     /// It was not written; why, as a sentence's end.
-    pub fn write(&self, path: &str, bytes: &[u8], was: Option<&str>) -> Result<(), String> {
+    pub fn write(
+        &self,
+        path: &str,
+        bytes: &[u8],
+        was: Option<&str>,
+        keep: Option<&str>,
+    ) -> Result<(), String> {
         if let Some(why) = names::unsafe_here(path).or_else(|| names::unsafe_contents(bytes)) {
             return Err(why.to_owned());
         }
         let said = |error: io::Error| error.to_string();
         let (folder, name) = self.folder_of(path, true).map_err(said)?;
         self.check(&folder, name, was)?;
+        if let Some(keep) = keep {
+            let old = read(&folder, name, LARGEST).map_err(said)?;
+            let kept = self
+                .folder_of(keep, true)
+                .and_then(|(folder, name)| create(&folder, name, &old));
+            kept.map_err(|error| format!("what is there can't be kept as {keep}: {error}"))?;
+        }
         let new = format!("{NEW}{}", uuid::Uuid::new_v4().simple());
-        let mut options = OpenOptions::new();
-        options
-            .write(true)
-            .create_new(true)
-            .follow(FollowSymlinks::No);
-        let written = folder.open_with(&new, &options).and_then(|mut file| {
-            file.write_all(bytes)?;
-            file.sync_all()
-        });
+        let written = create(&folder, &new, bytes);
         // What came into its place meanwhile stays.
         let placed = written
             .map_err(said)
@@ -243,7 +249,9 @@ impl Host {
             return Err("a symbolic link is there, which is not followed".to_owned());
         }
         if metadata.is_dir() {
-            return Err("there is a folder of this name on this machine".to_owned());
+            return Err(
+                "there is a folder of this name on this machine: rename or delete it".to_owned(),
+            );
         }
         if is_executable(&metadata) {
             return Err("it is a program of this machine: the system may run it".to_owned());
@@ -275,7 +283,18 @@ impl Host {
                 }
                 opened => opened,
             };
-            folder = Arc::new(opened?);
+            // The system's words don't tell what is in the way.
+            let in_the_way = |error| match folder.symlink_metadata(part) {
+                Ok(is) if is.is_symlink() => {
+                    io::Error::other(format!("{part} is a symbolic link, which is not followed"))
+                }
+                Ok(is) if !is.is_dir() => io::Error::other(format!(
+                    "{part} is no folder but a file on this machine: rename or delete it"
+                )),
+                _ => error,
+            };
+            let opened = opened.map_err(in_the_way)?;
+            folder = Arc::new(opened);
         }
         Ok((folder, name))
     }
@@ -416,6 +435,18 @@ fn without_twins(tree: &mut Tree) {
         let why = "another has the same name but for capital letters, and may be the same file in the game";
         tree.left.insert(twin, why.to_owned());
     }
+}
+
+/// Writes a file that is not there yet.
+fn create(folder: &Dir, name: &str, bytes: &[u8]) -> io::Result<()> {
+    let mut options = OpenOptions::new();
+    options
+        .write(true)
+        .create_new(true)
+        .follow(FollowSymlinks::No);
+    let mut file = folder.open_with(name, &options)?;
+    file.write_all(bytes)?;
+    file.sync_all()
 }
 
 /// The bytes of a file, which has `most` at most.

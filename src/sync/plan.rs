@@ -30,18 +30,29 @@ impl Way {
     }
 }
 
+/// What is overwritten with a file.
+#[derive(Debug, Clone, Copy, PartialEq, Eq)]
+pub enum Over {
+    /// Nothing, or what the last sync left there.
+    Known,
+    /// What has changed there since the last sync.
+    Changed,
+    /// What no sync has seen before: it is kept.
+    Unknown,
+}
+
 /// What is done with one file.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
 pub enum Act {
     /// It goes to the computer.
     Put {
-        /// Whether the computer had another since the last sync, which is overwritten.
-        over_change: bool,
+        /// What the computer had.
+        over: Over,
     },
     /// It comes from the computer.
     Get {
-        /// Whether the host had another since the last sync, which is overwritten.
-        over_change: bool,
+        /// What the host had.
+        over: Over,
     },
     /// It is deleted on the computer.
     DeleteThere,
@@ -92,18 +103,18 @@ fn act(
     way: Way,
     deletes: bool,
 ) -> Option<Act> {
-    let is_new = |now: Option<&str>| last.is_some() && now.is_some() && now != last;
+    let over = |now: Option<&str>| match (now, last) {
+        (Some(_), None) => Over::Unknown,
+        (Some(now), Some(last)) if now != last => Over::Changed,
+        _ => Over::Known,
+    };
     match (way, here, there) {
         (_, None, None) => None,
-        (Way::Push, Some(_), _) => Some(Act::Put {
-            over_change: is_new(there),
-        }),
+        (Way::Push, Some(_), _) => Some(Act::Put { over: over(there) }),
         // Whoever asks that what is not here be deleted there means a mirror.
         (Way::Push, None, Some(_)) if deletes => Some(Act::DeleteThere),
         (Way::Push, None, Some(_)) => last.map(|_| Act::StaysThere),
-        (Way::Pull, _, Some(_)) => Some(Act::Get {
-            over_change: is_new(here),
-        }),
+        (Way::Pull, _, Some(_)) => Some(Act::Get { over: over(here) }),
         // Of the host only that is deleted which a sync has brought, and nobody has changed since.
         (Way::Pull, Some(_), None) if here != last => None,
         (Way::Pull | Way::Both, Some(_), None) if here == last => Some(match deletes {
@@ -115,12 +126,12 @@ fn act(
             false => Act::StaysThere,
         }),
         (Way::Both, Some(_), Some(_)) if last.is_none() => Some(Act::Clash),
-        (Way::Both, Some(_), Some(_)) if here == last => Some(Act::Get { over_change: false }),
-        (Way::Both, Some(_), Some(_)) if there == last => Some(Act::Put { over_change: false }),
+        (Way::Both, Some(_), Some(_)) if here == last => Some(Act::Get { over: Over::Known }),
+        (Way::Both, Some(_), Some(_)) if there == last => Some(Act::Put { over: Over::Known }),
         (Way::Both, Some(_), Some(_)) => Some(Act::Clash),
         // What was deleted on one side and changed on the other is what was changed.
-        (_, Some(_), None) => Some(Act::Put { over_change: false }),
-        (_, None, Some(_)) => Some(Act::Get { over_change: false }),
+        (_, Some(_), None) => Some(Act::Put { over: Over::Known }),
+        (_, None, Some(_)) => Some(Act::Get { over: Over::Known }),
     }
 }
 
@@ -150,30 +161,40 @@ mod tests {
 
     #[test]
     fn a_push_makes_the_computer_what_the_host_is() {
-        let put = Some(Act::Put { over_change: false });
-        let over = Some(Act::Put { over_change: true });
+        let put = Some(Act::Put { over: Over::Known });
+        let over = Some(Act::Put {
+            over: Over::Changed,
+        });
+        let unknown = Some(Act::Put {
+            over: Over::Unknown,
+        });
         let stays = Some(Act::StaysThere);
         assert_eq!(
             decided(Way::Push, false),
-            [put, None, put, over, put, over, put, stays, put, stays]
+            [put, None, unknown, over, put, over, put, stays, put, stays]
         );
         let gone = Some(Act::DeleteThere);
         assert_eq!(
             decided(Way::Push, true),
-            [put, gone, put, over, put, over, put, gone, put, gone]
+            [put, gone, unknown, over, put, over, put, gone, put, gone]
         );
     }
 
     #[test]
     fn a_pull_deletes_only_what_a_sync_brought_and_only_if_asked() {
-        let get = Some(Act::Get { over_change: false });
-        let over = Some(Act::Get { over_change: true });
+        let get = Some(Act::Get { over: Over::Known });
+        let over = Some(Act::Get {
+            over: Over::Changed,
+        });
+        let unknown = Some(Act::Get {
+            over: Over::Unknown,
+        });
         assert_eq!(
             decided(Way::Pull, false),
             [
                 None,
                 get,
-                get,
+                unknown,
                 get,
                 over,
                 over,
@@ -188,7 +209,7 @@ mod tests {
             [
                 None,
                 get,
-                get,
+                unknown,
                 get,
                 over,
                 over,
@@ -202,8 +223,8 @@ mod tests {
 
     #[test]
     fn both_ways_take_whichever_has_changed_and_lose_nothing() {
-        let put = Some(Act::Put { over_change: false });
-        let get = Some(Act::Get { over_change: false });
+        let put = Some(Act::Put { over: Over::Known });
+        let get = Some(Act::Get { over: Over::Known });
         let clash = Some(Act::Clash);
         let (here, there) = (Some(Act::StaysHere), Some(Act::StaysThere));
         assert_eq!(

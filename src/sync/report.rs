@@ -1,10 +1,12 @@
 //! What came of a sync, and how it is told.
 
-use std::fmt::Write as _;
+use std::{collections::BTreeMap, fmt::Write as _};
+
+use serde_json::{Value, json};
 
 use crate::base::excerpt::shortened;
 
-/// How many names of files a list shows.
+/// How many names of files a list shows in short.
 const SHOWN: usize = 12;
 
 /// How much is said of why a computer could not be asked on, in characters.
@@ -27,6 +29,10 @@ pub struct Report {
     pub clashes: Vec<(String, String)>,
     /// Files that were overwritten, though they had changed there, or here, since the last sync.
     pub overwritten: Vec<String>,
+    /// Files that were overwritten, though no sync knew what was there: that is kept.
+    pub kept: Vec<String>,
+    /// Where, for a person.
+    pub kept_in: Option<String>,
     /// Files that were deleted on one side and stay on the other.
     pub stay: Vec<String>,
     /// Files that are not synced, and why.
@@ -61,8 +67,53 @@ impl Report {
         .any(|list| !list.is_empty())
     }
 
-    /// All of it, in lines.
+    /// What there is to tell, in lines; of long lists the beginning.
     pub fn words(&self) -> String {
+        self.words_with(SHOWN)
+    }
+
+    /// All of it, in lines.
+    pub fn words_in_full(&self) -> String {
+        self.words_with(usize::MAX)
+    }
+
+    /// Whether the words leave out what the full ones tell.
+    pub fn is_cut(&self) -> bool {
+        let lists = [
+            &self.sent,
+            &self.fetched,
+            &self.deleted_there,
+            &self.deleted_here,
+            &self.overwritten,
+            &self.kept,
+            &self.stay,
+        ];
+        let pairs = [&self.left, &self.failed, &self.clashes];
+        lists.iter().any(|list| list.len() > SHOWN) || pairs.iter().any(|list| list.len() > SHOWN)
+    }
+
+    /// All of it for programs: of what was not synced the names by the reasons.
+    pub fn fields(&self) -> Value {
+        let mut fields = json!({
+            "computer": self.name, "alike": self.alike, "bytes": self.bytes, "clashes": self.clashes.iter()
+                .map(|(path, kept)| json!({"path": path, "kept": kept})).collect::<Vec<_>>(),
+            "sent": self.sent, "fetched": self.fetched, "deletedThere": self.deleted_there,
+            "deletedHere": self.deleted_here, "overwritten": self.overwritten, "overwrittenAndKept": self.kept,
+            "keptIn": self.kept_in, "left": self.stay, "notSynced": by_reason(&self.left),
+            "failed": by_reason(&self.failed), "stopped": self.stopped,
+        });
+        if let Some(fields) = fields.as_object_mut() {
+            fields.retain(|_, value| match value {
+                Value::Null => false,
+                Value::Array(list) => !list.is_empty(),
+                Value::Object(fields) => !fields.is_empty(),
+                _ => true,
+            });
+        }
+        fields
+    }
+
+    fn words_with(&self, shown: usize) -> String {
         let mut counts = Vec::new();
         let mut count = |list: &[String], what: &str| {
             if !list.is_empty() {
@@ -80,7 +131,7 @@ impl Report {
         let mut words = format!("Computer {}: {}.", self.name, counts.join(", "));
         let mut lines = |what: &str, list: &[String]| {
             if !list.is_empty() {
-                let _ = write!(words, "\n{what}: {}.", names(list));
+                let _ = write!(words, "\n{what}: {}.", names(list, shown));
             }
         };
         lines("Sent", &self.sent);
@@ -91,23 +142,29 @@ impl Report {
             "Overwritten though changed since the last sync",
             &self.overwritten,
         );
+        if let Some(place) = &self.kept_in {
+            let what = format!(
+                "Overwritten, though no sync had brought what was there, which is kept in {place}"
+            );
+            lines(&what, &self.kept);
+        }
         lines(
             "Deleted on one side since the last sync, and left on the other (delete takes them away there too)",
             &self.stay,
         );
-        for (path, kept) in self.clashes.iter().take(SHOWN) {
+        for (path, kept) in self.clashes.iter().take(shown) {
             let _ = write!(
                 words,
                 "\nBoth sides had changed {path}: this machine's is on both now, and the computer's is kept here as {kept}."
             );
         }
-        reasons(&mut words, "Not synced", &self.left);
-        reasons(&mut words, "Failed", &self.failed);
-        if self.clashes.len() > SHOWN {
+        reasons(&mut words, "Not synced", &self.left, shown);
+        reasons(&mut words, "Failed", &self.failed, shown);
+        if self.clashes.len() > shown {
             let _ = write!(
                 words,
                 "\nSo it is with {} more.",
-                self.clashes.len() - SHOWN
+                self.clashes.len() - shown
             );
         }
         if let Some(why) = &self.stopped {
@@ -123,24 +180,32 @@ impl Report {
     }
 }
 
-fn names(list: &[String]) -> String {
+fn names(list: &[String], most: usize) -> String {
     let mut shown = list
         .iter()
-        .take(SHOWN)
+        .take(most)
         .cloned()
         .collect::<Vec<_>>()
         .join(", ");
-    if list.len() > SHOWN {
-        let _ = write!(shown, " and {} more", list.len() - SHOWN);
+    if list.len() > most {
+        let _ = write!(shown, " and {} more", list.len() - most);
     }
     shown
 }
 
-fn reasons(words: &mut String, what: &str, list: &[(String, String)]) {
-    for (path, why) in list.iter().take(SHOWN) {
+fn reasons(words: &mut String, what: &str, list: &[(String, String)], most: usize) {
+    for (path, why) in list.iter().take(most) {
         let _ = write!(words, "\n{what}: {path}: {why}.");
     }
-    if list.len() > SHOWN {
-        let _ = write!(words, "\n{what}: {} more.", list.len() - SHOWN);
+    if list.len() > most {
+        let _ = write!(words, "\n{what}: {} more.", list.len() - most);
     }
+}
+
+fn by_reason(list: &[(String, String)]) -> BTreeMap<&str, Vec<&str>> {
+    let mut reasons: BTreeMap<&str, Vec<&str>> = BTreeMap::new();
+    for (path, why) in list {
+        reasons.entry(why).or_default().push(path);
+    }
+    reasons
 }

@@ -1,5 +1,7 @@
 //! One sync of a folder with one computer: looks at both sides, does what the plan says, and remembers what is alike.
 
+mod deciding;
+
 use std::{
     collections::BTreeMap,
     path::PathBuf,
@@ -12,19 +14,15 @@ use futures_util::{StreamExt, stream};
 use tokio::task::spawn_blocking;
 
 use super::{
-    copies::{COPIES, copy_of, is_copy},
+    copies::{COPIES, before, copy_of},
     digest,
     entry::Entry,
-    far::{Change, Fetching, Peer, Survey, Writer, survey},
-    host::{Host, Tree},
+    far::{Change, Fetching, Peer, Writer, survey},
+    host::Host,
     memory::{Memory, MemoryError},
-    names,
-    plan::{Act, Sides, Way, plan},
+    plan::{Act, Over, Way},
     report::Report,
 };
-
-/// What a file takes of a computer's disk at least, in bytes.
-const LEAST_ON_DISK: u64 = 500;
 
 /// How many computers are synced at once.
 const AT_ONCE: usize = 8;
@@ -132,10 +130,12 @@ async fn run(
         memory,
         here: tree.files.clone(),
         there: seen.files.clone(),
+        before: before(),
         done: 0,
         total: 0,
     };
     let acts = round.acts(&tree, &seen);
+    round.check_mirror(&acts)?;
     round.check_room(&acts, &seen)?;
     let done = round.work(&acts).await;
     let memory = round.memory;
@@ -146,6 +146,12 @@ async fn run(
     });
     let kept = kept.await.map_err(|error| error.to_string())?;
     done.and(kept)
+}
+
+/// Whether what is overwritten so is kept.
+fn is_kept(act: Act) -> bool {
+    let over = Over::Unknown;
+    act == Act::Put { over } || act == Act::Get { over }
 }
 
 fn capital(text: &str) -> String {
@@ -163,129 +169,13 @@ struct Round<'a> {
     memory: Memory,
     here: BTreeMap<String, Entry>,
     there: BTreeMap<String, Entry>,
+    /// Where that is kept which is overwritten and no sync has seen before, below the folder.
+    before: String,
     done: usize,
     total: usize,
 }
 
 impl Round<'_> {
-    /// What is to be done with which file. What is not synced is taken out, and told of.
-    fn acts(&mut self, tree: &Tree, seen: &Survey) -> BTreeMap<String, Act> {
-        let left = tree.left.iter().chain(&seen.left);
-        let left = left.map(|(path, why)| (path.clone(), why.clone()));
-        self.report.left.extend(left);
-        // What is left out on one side is neither new nor gone there. What clashed is kept here alone.
-        let is_out = |path: &str| {
-            tree.left.contains_key(path)
-                || seen.left.contains_key(path)
-                || tree.ignored.is_file(path)
-                || is_copy(path)
-        };
-        self.there.retain(|path, _| !is_out(path));
-        self.here.retain(|path, _| !is_out(path));
-        let by_lower: BTreeMap<_, _> = self
-            .here
-            .keys()
-            .map(|path| (path.to_lowercase(), path))
-            .collect();
-        let twins: Vec<_> = self
-            .there
-            .keys()
-            .filter(|path| {
-                by_lower
-                    .get(&path.to_lowercase())
-                    .is_some_and(|here| here != path)
-            })
-            .cloned()
-            .collect();
-        for twin in twins {
-            self.there.remove(&twin);
-            self.here
-                .retain(|path, _| path.to_lowercase() != twin.to_lowercase());
-            let why = "both sides have it, in other capital and small letters";
-            self.report.left.push((twin, why.to_owned()));
-        }
-        let sides = Sides {
-            here: &self.here,
-            there: &self.there,
-            last: self.memory.files(),
-        };
-        let (mut acts, alike) = plan(sides, self.order.way, self.order.deletes);
-        self.report.alike = alike;
-        let same: Vec<_> = self
-            .here
-            .iter()
-            .filter(|(path, entry)| self.there.get(*path) == Some(entry))
-            .map(|(path, entry)| (path.clone(), entry.hash.clone()))
-            .collect();
-        for (path, hash) in same {
-            self.memory.alike(&path, &hash);
-        }
-        let report = &mut self.report;
-        acts.retain(|path, act| {
-            let why = match act {
-                Act::StaysHere | Act::StaysThere => {
-                    report.stay.push(path.clone());
-                    return false;
-                }
-                Act::Get { .. } | Act::DeleteHere => names::unsafe_here(path),
-                Act::Clash => names::unsafe_here(path).map(|_| {
-                    "both sides have changed it, and the computer's may not be written here: push or delete it to decide"
-                }),
-                Act::Put { .. } | Act::DeleteThere => None,
-            };
-            if let Some(why) = why {
-                // Whoever wants both alike has to decide something.
-                let list = match act {
-                    Act::Clash => &mut report.failed,
-                    _ => &mut report.left,
-                };
-                list.push((path.clone(), why.to_owned()));
-            }
-            why.is_none()
-        });
-        let last: Vec<_> = self.memory.files().keys().cloned().collect();
-        for path in last {
-            if !self.here.contains_key(&path) && !self.there.contains_key(&path) {
-                self.memory.gone(&path);
-            }
-        }
-        self.total = acts.len();
-        acts
-    }
-
-    /// Whether what is to be written has room there, as far as that can be told before.
-    fn check_room(&self, acts: &BTreeMap<String, Act>, seen: &Survey) -> Result<(), String> {
-        let puts = acts
-            .iter()
-            .filter(|(_, act)| matches!(act, Act::Put { .. } | Act::Clash));
-        let on_disk = |entry: &Entry| entry.size.max(LEAST_ON_DISK);
-        let (mut needed, mut given) = (0, 0);
-        for (path, _) in puts {
-            needed += self.here.get(path).map_or(0, on_disk);
-            given += self.there.get(path).map_or(0, on_disk);
-        }
-        if needed == 0 {
-            return Ok(());
-        }
-        let (name, path) = (self.peer.name(), &self.order.path);
-        if seen.read_only {
-            return Err(format!("{path} of computer {name} is read-only."));
-        }
-        let gone = acts.iter().filter(|(_, act)| **act == Act::DeleteThere);
-        given += gone
-            .filter_map(|(path, _)| self.there.get(path))
-            .map(on_disk)
-            .sum::<u64>();
-        match seen.free {
-            Some(free) if needed > free + given => Err(format!(
-                "The files take {needed} bytes of computer {name}, and {} are free for them: leave some out, by a .gitignore \
-                 say, or delete what is there.",
-                free + given
-            )),
-            _ => Ok(()),
-        }
-    }
-
     async fn work(&mut self, acts: &BTreeMap<String, Act>) -> Result<(), String> {
         let of = |wanted: fn(&Act) -> bool| {
             acts.iter()
@@ -346,7 +236,10 @@ impl Round<'_> {
                 let length = bytes.len() as u64;
                 let written = match acts.get(&path) {
                     Some(Act::Clash) => self.keep_copy(&path, bytes).await?,
-                    _ => self.write_here(&path, bytes).await?.map(|()| None),
+                    act => {
+                        let keep = self.keep_of(&path, act);
+                        self.write_here(&path, bytes, keep).await?.map(|()| None)
+                    }
                 };
                 match written {
                     Ok(None) => {
@@ -354,9 +247,7 @@ impl Round<'_> {
                         if let Some(entry) = self.there.get(&path) {
                             self.memory.alike(&path, &entry.hash);
                         }
-                        if acts.get(&path) == Some(&(Act::Get { over_change: true })) {
-                            self.report.overwritten.push(path.clone());
-                        }
+                        self.overwrote(&path, acts.get(&path));
                         self.step("fetched", &path);
                         self.report.fetched.push(path);
                     }
@@ -372,10 +263,47 @@ impl Round<'_> {
         Ok(clashes)
     }
 
-    async fn write_here(&self, path: &str, bytes: Vec<u8>) -> Result<Result<(), String>, String> {
+    /// Where that is kept, below the folder, which is overwritten with this file; none: it is not.
+    fn keep_of(&self, path: &str, act: Option<&Act>) -> Option<String> {
+        let keeps = act.is_some_and(|act| is_kept(*act));
+        keeps.then(|| format!("{}/{path}", self.before))
+    }
+
+    /// Tells what was overwritten with a file.
+    fn overwrote(&mut self, path: &str, act: Option<&Act>) {
+        let (Some(Act::Put { over }) | Some(Act::Get { over })) = act else {
+            return;
+        };
+        match over {
+            Over::Known => {}
+            Over::Changed => self.report.overwritten.push(path.to_owned()),
+            Over::Unknown => {
+                let place = match act {
+                    Some(Act::Put { .. }) => {
+                        let folder = self.order.path.trim_end_matches('/');
+                        format!("{folder}/{} on the computer", self.before)
+                    }
+                    _ => {
+                        let folder = self.order.host.path().join(&self.before);
+                        format!("{} on this machine", folder.display())
+                    }
+                };
+                self.report.kept_in = Some(place);
+                self.report.kept.push(path.to_owned());
+            }
+        }
+    }
+
+    async fn write_here(
+        &self,
+        path: &str,
+        bytes: Vec<u8>,
+        keep: Option<String>,
+    ) -> Result<Result<(), String>, String> {
         let was = self.here.get(path).map(|entry| entry.hash.clone());
         let (host, path) = (self.order.host.clone(), path.to_owned());
-        let written = spawn_blocking(move || host.write(&path, &bytes, was.as_deref()));
+        let written =
+            spawn_blocking(move || host.write(&path, &bytes, was.as_deref(), keep.as_deref()));
         written.await.map_err(|error| error.to_string())
     }
 
@@ -392,7 +320,7 @@ impl Round<'_> {
             let written = spawn_blocking(move || match host.read(&name) {
                 Ok(there) if there == *what => Some(Ok(())),
                 Ok(_) => None,
-                Err(_) => Some(host.write(&name, &what, None)),
+                Err(_) => Some(host.write(&name, &what, None, None)),
             });
             if let Some(written) = written.await.map_err(|error| error.to_string())? {
                 return Ok(written.map(|()| Some(copy)));
@@ -432,7 +360,13 @@ impl Round<'_> {
             if let Some(bytes) = &bytes {
                 read.insert(path.clone(), (digest::of(bytes), bytes.len() as u64));
             }
-            let change = Change { path, bytes, was };
+            let keep = self.keep_of(&path, acts.get(&path));
+            let change = Change {
+                path,
+                bytes,
+                was,
+                keep,
+            };
             let told = writer.add(change).await?;
             self.sent(acts, &read, told);
         }
@@ -453,9 +387,7 @@ impl Round<'_> {
                 (Ok(()), Some((hash, size))) => {
                     self.memory.alike(&path, hash);
                     self.report.bytes += size;
-                    if acts.get(&path) == Some(&(Act::Put { over_change: true })) {
-                        self.report.overwritten.push(path.clone());
-                    }
+                    self.overwrote(&path, acts.get(&path));
                     self.step("sent", &path);
                     self.report.sent.push(path);
                 }

@@ -111,7 +111,7 @@ fn quiet(report: &Report) -> String {
         stopped: report.stopped.clone(),
         ..Report::default()
     };
-    settled.words()
+    settled.words_in_full()
 }
 
 /// Follows the host's folder; none where the system tells of no changes.

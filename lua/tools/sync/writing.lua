@@ -58,7 +58,7 @@ local function as_it_was(path, was, may_be_gone)
     if was == NONE or may_be_gone then return true end
     return nil, "it is gone from the computer meanwhile"
   end
-  if fs.isDir(path) then return nil, "there is a folder of this name on the computer" end
+  if fs.isDir(path) then return nil, "there is a folder of this name on the computer: rename or delete it" end
   local file, problem = fs.open(path, "rb")
   if not file then return nil, reason(problem) end
   local before = file.readAll() or ""
@@ -67,14 +67,21 @@ local function as_it_was(path, was, may_be_gone)
   return true, before
 end
 
--- Puts a file that is whole in the place of another. Where there is no room for both, `bytes` are written over that.
-local function settle(path, beside, before)
+-- Puts a file that is whole in the place of another, which goes to `keep` if that is said.
+local function settle(path, beside, before, keep)
   local moved, thrown = pcall(function()
-    if before then fs.delete(path) end
+    if before and keep then
+      fs.makeDir("/" .. fs.getDir(keep))
+      fs.move(path, keep)
+    elseif before then
+      fs.delete(path)
+    end
     fs.move(beside, path)
   end)
   if moved then return true end
-  if before and not fs.exists(path) then put(path, "wb", before) end
+  if before and not fs.exists(path) then
+    if not (keep and pcall(fs.move, keep, path)) then put(path, "wb", before) end
+  end
   pcall(fs.delete, beside)
   return nil, reason(thrown)
 end
@@ -83,9 +90,23 @@ local function is_full(problem)
   return find(problem, "Out of space", 1, true) ~= nil
 end
 
+-- What a folder is below which a file can't be written, if there is such a one.
+local function in_the_way(folder, path)
+  local above = absolute(fs.getDir(path))
+  while #above > #folder do
+    if fs.exists(above) and not fs.isDir(above) then
+      return format("%s is no folder but a file on the computer: rename or delete it", above)
+    end
+    above = absolute(fs.getDir(above))
+  end
+end
+
 -- Writes a file, or a part of it: it gets its name with the last.
-local function write_step(path, step)
+local function write_step(folder, path, step)
   local beside = path .. NEW
+  local keep = step.keep and absolute(fs.combine(folder, step.keep))
+  local problem_above = in_the_way(folder, path)
+  if problem_above then return nil, problem_above end
   local is, before
   if step.at == 0 or not step.more then
     is, before = as_it_was(path, step.was, step.at > 0)
@@ -95,7 +116,10 @@ local function write_step(path, step)
     end
     -- Where there is no room for both, the old one goes first: the host has what follows it.
     local free = fs.getFreeSpace(fs.exists(path) and path or "/")
-    if step.more and before and type(free) == "number" and free < step.size then fs.delete(path) end
+    if step.more and before and type(free) == "number" and free < step.size then
+      if keep then return nil, "there is no room for it beside what is there, which no sync has brought" end
+      fs.delete(path)
+    end
   end
   if step.at > 0 and (not fs.exists(beside) or fs.getSize(beside) ~= step.at) then
     return nil, "what was written of it before is not there any more"
@@ -103,7 +127,7 @@ local function write_step(path, step)
   local done, problem = put(beside, step.at > 0 and "ab" or "wb", step.bytes)
   if not done then
     pcall(fs.delete, beside)
-    if is_full(problem) and before and step.at == 0 and not step.more then
+    if is_full(problem) and before and not keep and step.at == 0 and not step.more then
       done, problem = put(path, "wb", step.bytes)
       if done then return true end
       put(path, "wb", before)
@@ -111,7 +135,7 @@ local function write_step(path, step)
     return nil, problem
   end
   if step.more then return true end
-  return settle(path, beside, before)
+  return settle(path, beside, before, keep)
 end
 
 -- Deletes a file, and the folders above it that are empty then.
@@ -139,7 +163,7 @@ local function write(request)
     elseif step.delete then
       ok, done, problem = pcall(delete_step, folder, path, step.was)
     else
-      ok, done, problem = pcall(write_step, path, step)
+      ok, done, problem = pcall(write_step, folder, path, step)
     end
     if not ok then done, problem = nil, reason(done) end
     told[i] = done and "" or problem

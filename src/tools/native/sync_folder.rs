@@ -1,14 +1,14 @@
 //! `sync-folder`: keeps a folder that the user allowed and one of a computer alike.
 
 use std::{
-    path::{Path, PathBuf},
+    path::{Component, Path, PathBuf},
     sync::{Arc, Mutex, PoisonError},
     time::Duration,
 };
 
 use rmcp::model::CallToolResult;
 use serde::Deserialize;
-use serde_json::Value;
+use serde_json::{Value, json};
 use thiserror::Error;
 use tokio::{sync::mpsc, time::timeout};
 
@@ -76,6 +76,13 @@ impl Native for SyncFolder {
     ) -> Result<CallToolResult, SyncError> {
         let (host, state) = self.allowed(&arguments.folder, arguments.way)?;
         let path = game_folder(&arguments.path).map_err(SyncError::Folder)?;
+        // A part of its name may have been enough.
+        let shown = host.path().display();
+        let folders = match arguments.way {
+            Way::Push => format!("From {shown} of this machine to {path}."),
+            Way::Pull => format!("From {path} to {shown} of this machine."),
+            Way::Both => format!("{shown} of this machine and {path}."),
+        };
         let mut wanted: Vec<_> = arguments.computer_ids.unwrap_or_default();
         wanted.sort_unstable();
         wanted.dedup();
@@ -114,11 +121,21 @@ impl Native for SyncFolder {
         let time = arguments.watch_seconds.map(Duration::from_secs);
         let reports = with_steps(context, &orders, time).await;
         let words: Vec<_> = reports.iter().map(Report::words).collect();
-        let words = words.join("\n\n");
-        Ok(match reports.iter().all(Report::is_well) {
+        let words = format!("{folders}\n{}", words.join("\n\n"));
+        let is_cut = reports.iter().any(Report::is_cut);
+        let words = match is_cut {
+            true => format!("{words}\n\nThe structured content has all names."),
+            false => words,
+        };
+        let mut result = match reports.iter().all(Report::is_well) {
             true => text(words),
             false => failure(words),
-        })
+        };
+        if is_cut {
+            let computers: Vec<_> = reports.iter().map(Report::fields).collect();
+            result.structured_content = Some(json!({"folders": folders, "computers": computers}));
+        }
+        Ok(result)
     }
 }
 
@@ -194,11 +211,31 @@ impl SyncFolder {
             Way::Pull | Way::Both => pull.iter().collect(),
         };
         let mut problem = None;
+        let mut found: Vec<Host> = Vec::new();
         for root in &roots {
             match below(root, wanted) {
-                Some(Ok(host)) => return Ok((host, state.clone())),
+                Some(Ok(host)) if found.iter().any(|known| known.path() == host.path()) => {}
+                Some(Ok(host)) => found.push(host),
                 Some(Err(why)) => problem = Some(why),
                 None => {}
+            }
+        }
+        // One that can't be opened may be meant, too.
+        let is_any = wanted.components().all(|part| part == Component::CurDir);
+        match found.as_slice() {
+            [] => {}
+            _ if is_any && problem.is_some() => {}
+            [host] => return Ok((host.clone(), state.clone())),
+            // Which is meant decides what is overwritten, and deleted.
+            several => {
+                let several: Vec<_> = several
+                    .iter()
+                    .map(|host| host.path().display().to_string())
+                    .collect();
+                return refused(format!(
+                    "\"{folder}\" may be any of several folders, so nothing was done: give one by its whole path: {}.",
+                    several.join(", ")
+                ));
             }
         }
         if way.writes_here()

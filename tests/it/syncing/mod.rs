@@ -2,6 +2,7 @@
 
 mod at_a_terminal;
 mod both_ways;
+mod losing_nothing;
 mod pulling;
 mod pushing;
 mod refusals;
@@ -31,6 +32,8 @@ enum Allowed {
     Nothing,
     Push,
     Pull,
+    /// `programs` one way, and `shared` both.
+    Two,
 }
 
 /// One user: a folder, a bridge, and computers in a game.
@@ -44,6 +47,10 @@ impl User {
         let home = tempfile::tempdir().unwrap();
         let folder = home.path().join("programs");
         fs::create_dir(&folder).unwrap();
+        let shared = home.path().join("shared");
+        if allowed == Allowed::Two {
+            fs::create_dir(&shared).unwrap();
+        }
         let mut bridge = Bridge::start_with(|command| {
             command
                 .env("MCP_BRIDGE_STATE_DIR", home.path().join("state"))
@@ -52,6 +59,11 @@ impl User {
                 Allowed::Nothing => {}
                 Allowed::Push => drop(command.env("MCP_BRIDGE_SYNC_PUSH", &folder)),
                 Allowed::Pull => drop(command.env("MCP_BRIDGE_SYNC_PULL", &folder)),
+                Allowed::Two => {
+                    command
+                        .env("MCP_BRIDGE_SYNC_PUSH", &folder)
+                        .env("MCP_BRIDGE_SYNC_PULL", &shared);
+                }
             }
         });
         bridge.initialize("2025-11-25").await;
