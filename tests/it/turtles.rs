@@ -180,8 +180,67 @@ async fn nothing_is_done_where_a_step_is_no_step() {
     assert_eq!(base.at(), (Position::new(0, 64, 0), "north"));
     let missing = base.drive(json!({ "steps": ["place dirt"] })).await;
     assert!(missing.text.contains("it has no dirt"), "{}", missing.text);
-    let none = base.drive(json!({ "steps": ["goto 1"] })).await;
-    assert!(none.text.contains("say where: goto X Y Z"), "{}", none.text);
+    for (step, told) in [
+        ("goto 1", "say where: goto X Y Z"),
+        ("goto 0 64 -7 5", "goto takes no 5 there"),
+        ("forward x", "forward takes no x there"),
+        ("forward up", "forward takes no up there"),
+        (
+            "dig 3",
+            "dig takes no 3 there: to repeat it, say repeat N: dig",
+        ),
+        ("face up", "say which way: face north, east, south or west"),
+        ("select", "say what: select 3, or select coal"),
+        ("place coal 3", "place takes no 3 there"),
+        (
+            "equip pickaxe",
+            "select the item first, then say equip left or equip right",
+        ),
+        ("suck coal", "suck takes no coal there"),
+    ] {
+        let slip = base.drive(json!({ "steps": ["back", step] })).await;
+        let whole = format!("Nothing was done: step 2, `{step}`: {told}.");
+        assert!(slip.is_error && slip.text == whole, "{}", slip.text);
+    }
+    assert_eq!(base.at(), (Position::new(0, 64, 0), "north"));
+    // It doesn't set out for where its fuel can't bring it.
+    let far = base.drive(json!({ "steps": ["goto 0 0 501"] })).await;
+    assert!(
+        far.is_error
+            && far.text.contains(
+                "failed: it needs at least 501 fuel to get there, and has 500: it has not gone"
+            ),
+        "{}",
+        far.text
+    );
+    assert_eq!(base.at(), (Position::new(0, 64, 0), "north"));
+    base.bridge.leave().await;
+}
+
+#[tokio::test]
+async fn what_comes_off_a_side_for_what_is_equipped_is_told() {
+    let equipped = r#"
+[[computer]]
+id = 1
+kind = "turtle"
+at = [0, 64, 0]
+left = "crafting_table"
+items = [{ item = "diamond_pickaxe", slot = 2 }]
+"#;
+    let mut base = Base::of(equipped, None).await;
+    let done = base
+        .drive(
+            json!({ "steps": ["select diamond_pickaxe", "equip left", "select 3", "equip right"] }),
+        )
+        .await;
+    assert!(
+        !done.is_error
+            && done
+                .text
+                .contains("\nTaken off: crafting_table from its left, now in slot 2; diamond_pickaxe from its right, now in slot 3."),
+        "{}",
+        done.text
+    );
     base.bridge.leave().await;
 }
 

@@ -112,7 +112,7 @@ local function new_drive(dig)
   return setmetatable({
     base = base, dig = dig,
     x = 0, y = 0, z = 0, heading = 0,
-    way = {}, filled = {}, dug = {}, seen = {}, passed = {},
+    way = {}, filled = {}, dug = {}, seen = {}, passed = {}, taken_off = {},
   }, Drive)
 end
 
@@ -553,31 +553,74 @@ function STEPS.craft(_, step)
   return turtle.craft(step.number)
 end
 
-function STEPS.equip(_, step)
-  local equip = step.word == "right" and turtle.equipRight or turtle.equipLeft
-  return equip()
+function STEPS.equip(drive, step)
+  local side = step.word or "left"
+  local slot = turtle.getSelectedSlot()
+  local before = turtle.getItemDetail(slot)
+  local ok, why = (side == "right" and turtle.equipRight or turtle.equipLeft)()
+  if not ok then return false, why end
+  local after = turtle.getItemDetail(slot)
+  if after and not (before and before.name == after.name) then
+    drive.taken_off[#drive.taken_off + 1] = format("%s from its %s, now in slot %d", short(after.name), side, slot)
+  end
+  return true
+end
+
+local function heading_of(wanted)
+  for heading, name in pairs(HEADINGS) do
+    if name == wanted then return heading end
+  end
 end
 
 function STEPS.face(drive, step)
   local ok, why = drive:need_heading()
   if not ok then return false, why end
-  for heading, name in pairs(HEADINGS) do
-    if name == step.word then return drive:turn(heading - drive.base.heading) end
-  end
-  return false, "say which way: face north, east, south or west"
+  return drive:turn(heading_of(step.word) - drive.base.heading)
 end
 
 STEPS["goto"] = function(drive, step)
   local x, y, z = step.numbers[1], step.numbers[2], step.numbers[3]
-  if not z then return false, "say where: goto X Y Z" end
   local ok, why = drive:need_heading()
   if not ok then return false, why end
   local base = drive.base
   local own_x, own_z = rotate(x - base.x, z - base.z, 4 - base.heading)
-  return drive:go_to(own_x, y - base.y, own_z)
+  local own_y = y - base.y
+  local fuel = turtle.getFuelLevel()
+  local needed = math.abs(own_x - drive.x) + math.abs(own_y - drive.y) + math.abs(own_z - drive.z)
+  if type(fuel) == "number" and fuel < needed then
+    return false, format("it needs at least %d fuel to get there, and has %d: it has not gone; refuel it, or send it "
+      .. "part of the way", needed, fuel)
+  end
+  return drive:go_to(own_x, own_y, own_z)
 end
 
 function STEPS.home(drive) return drive:go_home() end
+
+-- How many words and numbers follow a step's name, and whether it has a side.
+local TAKES = {
+  forward = { 0, 1 }, back = { 0, 1 }, up = { 0, 1 }, down = { 0, 1 }, left = { 0, 1 }, right = { 0, 1 },
+  dig = { math.huge, 0, true }, attack = { 0, 1, true }, inspect = { 0, 0, true }, place = { 1, 1, true },
+  select = { 1, 1 }, drop = { 1, 1, true }, suck = { 0, 1, true }, refuel = { 1, 1 }, craft = { math.huge, 1 },
+  equip = { 1, 0 }, face = { 1, 0 }, ["goto"] = { 0, 3 }, home = { 0, 0 },
+}
+
+--- Why a step is none, as far as can be told before it is done; nil if it is one.
+local function unfit(step)
+  local name, takes = step.name, TAKES[step.name]
+  if name == "face" and not heading_of(step.word) then return "say which way: face north, east, south or west" end
+  if name == "goto" and #step.numbers < 3 then return "say where: goto X Y Z" end
+  if name == "select" and not (step.word or step.number) then return "say what: select 3, or select coal" end
+  if name == "equip" and step.word and step.word ~= "left" and step.word ~= "right" then
+    return "select the item first, then say equip left or equip right"
+  end
+  local extra = step.words[takes[1] + 1] or step.numbers[takes[2] + 1]
+  if (name == "place" or name == "select") and step.word then extra = extra or step.number end
+  if step.side ~= "front" and not takes[3] then extra = extra or step.side end
+  if extra then
+    return format("%s takes no %s there%s", name, tostring(extra),
+      tonumber(extra) and takes[2] == 0 and ": to repeat it, say repeat N: " .. name or "")
+  end
+end
 
 local OTHER_NAMES = { turnleft = "left", turnright = "right" }
 
@@ -615,6 +658,8 @@ local function parse(text)
       return nil, "numbers are whole, and at most 10000"
     end
   end
+  local why = unfit(step)
+  if why then return nil, why end
   return step
 end
 
@@ -685,6 +730,7 @@ local function told(drive, first)
   local lines = { first, "Now " .. place_text(place) .. "; " .. fuel_text() .. "." }
   if next(drive.dug) then lines[#lines + 1] = "Dug: " .. dug_text(drive.dug) .. "." end
   if next(drive.passed) then lines[#lines + 1] = "Failed, and passed over: " .. passed_text(drive.passed) .. "." end
+  if #drive.taken_off > 0 then lines[#lines + 1] = "Taken off: " .. table.concat(drive.taken_off, "; ") .. "." end
   if #drive.seen > 0 then lines[#lines + 1] = "Seen: " .. table.concat(drive.seen, "; ") .. "." end
   local free = 0
   for slot = 1, 16 do
