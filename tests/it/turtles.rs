@@ -218,6 +218,48 @@ async fn nothing_is_done_where_a_step_is_no_step() {
 }
 
 #[tokio::test]
+async fn a_turtle_knows_its_place_though_it_was_stopped_on_its_way_and_says_if_not() {
+    let mut base = Base::of(MINER, None).await;
+    let out = base.drive(json!({ "steps": ["forward 2", "right"] })).await;
+    assert!(!out.is_error, "{}", out.text);
+    for _ in 0..3 {
+        let before = base.at().0;
+        let steps = json!({ "steps": ["repeat 20: (up 6; down 6)"] });
+        base.bridge.start_call("turtle", steps).await;
+        soon("it is on its way", async {
+            while base.at().0 == before {
+                tokio::task::yield_now().await;
+            }
+        })
+        .await;
+        let jobs = base.bridge.call("list-jobs", json!({})).await.text;
+        let job = jobs.split(' ').next().unwrap();
+        let stopped = base
+            .bridge
+            .call("cancel-job", json!({ "jobId": job }))
+            .await;
+        assert!(!stopped.is_error, "{jobs}: {}", stopped.text);
+        let status = base.bridge.call("turtle-status", json!({})).await.text;
+        assert!(status.contains(", facing east (counted"), "{status}");
+    }
+    let back = base
+        .drive(json!({ "steps": ["goto 0 0 0", "face north"] }))
+        .await;
+    assert!(!back.is_error, "{}", back.text);
+    assert_eq!(base.at(), (Position::new(0, 64, 0), "north"));
+    // What goes otherwise is not counted.
+    base.bridge.lua(1, "turtle.up()").await;
+    let anew = base.drive(json!({ "steps": ["up"] })).await;
+    assert!(
+        anew.text.contains("Now at 0 1 0, facing north")
+            && anew.text.contains("\nWhere it was before is lost: "),
+        "{}",
+        anew.text
+    );
+    base.bridge.leave().await;
+}
+
+#[tokio::test]
 async fn what_comes_off_a_side_for_what_is_equipped_is_told() {
     let equipped = r#"
 [[computer]]

@@ -51,18 +51,32 @@ local function count_text(count, singular) return count .. " " .. singular .. (c
 
 ---------------------------------------------------------------- where the turtle is
 
---- What the call before has kept, if the turtle has not moved since: each move costs fuel.
+--- What the call before has kept, if the turtle has not moved since, which costs fuel; and whether something was kept
+-- that does not hold any more. A call may have ended while the turtle was on its way to a place: that is kept before.
 local function kept()
   local file = fs.open(FILE, "rb")
-  if not file then return nil end
+  if not file then return nil, false end
   local text = file.readAll() or ""
   file.close()
-  local x, y, z, heading, fuel, by_gps = text:match("^(%-?%d+) (%-?%d+) (%-?%d+) (%d) (%S+) (%a+)")
-  if not x or fuel ~= tostring(turtle.getFuelLevel()) then return nil end
-  return { x = tonumber(x), y = tonumber(y), z = tonumber(z), heading = tonumber(heading), by_gps = by_gps == "gps" }
+  local x, y, z, heading, fuel, by_gps, rest = text:match("^(%-?%d+) (%-?%d+) (%-?%d+) (%d) (%S+) (%a+)(.*)")
+  if not x then return nil, false end
+  -- It may be under way even now: what is asked of it next is done after.
+  if rest ~= "" then turtle.detect() end
+  local now = turtle.getFuelLevel()
+  local to_x, to_y, to_z = rest:match("^ to (%-?%d+) (%-?%d+) (%-?%d+)")
+  if to_x and (now == "unlimited" or now + 1 == tonumber(fuel)) then
+    x, y, z = to_x, to_y, to_z
+  elseif fuel ~= tostring(now) then
+    return nil, true
+  end
+  return {
+    x = tonumber(x), y = tonumber(y), z = tonumber(z), by_gps = by_gps == "gps",
+    heading = not rest:find("turns", 1, true) and tonumber(heading) or nil,
+  }, false
 end
 
-local function keep(place)
+--- Keeps where the turtle is, and what it is about to do: ` turns`, or ` to ` a place.
+local function keep(place, about)
   if not place or not place.heading then
     if fs.exists(FILE) then pcall(fs.delete, FILE) end
     return
@@ -70,8 +84,8 @@ local function keep(place)
   local file = fs.open(FILE, "wb")
   -- Where the disk is full it is not kept.
   if not file then return end
-  pcall(file.write, format("%d %d %d %d %s %s", place.x, place.y, place.z, place.heading,
-    tostring(turtle.getFuelLevel()), place.by_gps and "gps" or "own"))
+  pcall(file.write, format("%d %d %d %d %s %s%s", place.x, place.y, place.z, place.heading,
+    tostring(turtle.getFuelLevel()), place.by_gps and "gps" or "own", about or ""))
   pcall(file.close)
 end
 
@@ -86,13 +100,13 @@ local function located()
   end
 end
 
---- What is known of where the turtle is, with a heading or without one.
+--- What is known of where the turtle is, with a heading or without one; and whether what was known is lost.
 local function found()
-  local place = kept()
+  local place, is_lost = kept()
   if place and place.by_gps then return place end
   local x, y, z = located()
   if x then return { x = x, y = y, z = z, by_gps = true, heading = nil } end
-  return place
+  return place, is_lost or place ~= nil and not place.heading
 end
 
 local function place_text(place)
@@ -108,9 +122,10 @@ local Drive = {}
 Drive.__index = Drive
 
 local function new_drive(dig)
-  local base = found() or { x = 0, y = 0, z = 0, heading = 0, by_gps = false }
+  local base, is_lost = found()
+  if not base or is_lost then base = { x = 0, y = 0, z = 0, heading = 0, by_gps = false } end
   return setmetatable({
-    base = base, dig = dig,
+    base = base, dig = dig, is_lost = is_lost,
     x = 0, y = 0, z = 0, heading = 0,
     way = {}, filled = {}, dug = {}, seen = {}, passed = {}, taken_off = {},
   }, Drive)
@@ -130,6 +145,14 @@ function Drive:place()
   }
 end
 
+--- Keeps that the turtle is about to go to a place of the call's own frame.
+function Drive:keep_on_way(x, y, z)
+  local base = self.base
+  if not base.heading then return keep(nil) end
+  local to_x, to_z = rotate(x, z, base.heading)
+  keep(self:place(), format(" to %d %d %d", base.x + to_x, base.y + y, base.z + to_z))
+end
+
 --- Learns the heading from where the turtle has gone, by GPS. What is known of it may be wrong: another program may
 -- have turned the turtle, which costs no fuel.
 function Drive:learn()
@@ -145,6 +168,8 @@ end
 
 function Drive:turn(heading)
   heading = heading % 4
+  if heading == self.heading then return true end
+  keep(self:place(), " turns")
   local ok, why = true, nil
   if (heading - self.heading) % 4 == 3 then
     ok, why = turtle.turnLeft()
@@ -187,6 +212,10 @@ local MOVES = {
 function Drive:move(name, is_return)
   local move = MOVES[name]
   local ok, why
+  local ahead = AHEAD[self.heading]
+  local x, y = self.x + ahead[1] * (move.along or 0), self.y + (move.rise or 0)
+  local z = self.z + ahead[2] * (move.along or 0)
+  self:keep_on_way(x, y, z)
   for try = 1, TRIES do
     ok, why = turtle[name]()
     if ok or not (self.dig and move.side) or why == "Out of fuel" then break end
@@ -202,10 +231,7 @@ function Drive:move(name, is_return)
     if why == "Out of fuel" then why = "Out of fuel: add the step refuel before it, with fuel in its slots" end
     return false, why
   end
-  local ahead = AHEAD[self.heading]
-  self.x = self.x + ahead[1] * (move.along or 0)
-  self.z = self.z + ahead[2] * (move.along or 0)
-  self.y = self.y + (move.rise or 0)
+  self.x, self.y, self.z = x, y, z
   self.filled[key_of(self.x, self.y, self.z)] = nil
   if not is_return and #self.way < WAY then self.way[#self.way + 1] = { self.x, self.y, self.z } end
   keep(self:place())
@@ -728,6 +754,10 @@ local function told(drive, first)
   local place = drive:place()
   keep(place)
   local lines = { first, "Now " .. place_text(place) .. "; " .. fuel_text() .. "." }
+  if drive.is_lost then
+    lines[#lines + 1] = "Where it was before is lost: it has moved or turned since, or a call ended on its way. Where "
+      .. "this call began is 0 0 0 now, and it looked north."
+  end
   if next(drive.dug) then lines[#lines + 1] = "Dug: " .. dug_text(drive.dug) .. "." end
   if next(drive.passed) then lines[#lines + 1] = "Failed, and passed over: " .. passed_text(drive.passed) .. "." end
   if #drive.taken_off > 0 then lines[#lines + 1] = "Taken off: " .. table.concat(drive.taken_off, "; ") .. "." end
