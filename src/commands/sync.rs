@@ -42,8 +42,8 @@ pub struct Sync {
     #[arg(long)]
     both: bool,
 
-    /// Delete where files go what is not where they come from: on this machine only what a sync has brought, and what
-    /// nobody has changed since
+    /// Delete where files go what is not where they come from: on this machine only what a sync has brought or sent and
+    /// nobody has changed since, and it is kept in .before-sync
     #[arg(long)]
     delete: bool,
 

@@ -208,18 +208,22 @@ impl Host {
         placed
     }
 
-    /// Deletes a file of it that still is what it `was`, and the folders above it that are empty then.
+    /// Deletes a file of it that still is what it `was`, and the folders above it that are empty then. What it was is kept
+    /// at the path `keep`: somebody on a computer in the game may have had it deleted.
     ///
     /// # Errors
     /// It was not deleted; why, as a sentence's end.
-    pub fn delete(&self, path: &str, was: &str) -> Result<(), String> {
+    pub fn delete(&self, path: &str, was: &str, keep: &str) -> Result<(), String> {
         if let Some(why) = names::unsafe_here(path) {
             return Err(why.to_owned());
         }
         let said = |error: io::Error| error.to_string();
         let (folder, name) = self.folder_of(path, false).map_err(said)?;
         self.check(&folder, name, Some(was))?;
-        folder.remove_file(name).map_err(said)?;
+        let kept = self
+            .folder_of(keep, true)
+            .and_then(|(kept_in, kept)| folder.rename(name, &kept_in, kept));
+        kept.map_err(|error| format!("it can't be kept as {keep}: {error}"))?;
         let mut above = path;
         while let Some((folder, _)) = above.rsplit_once('/') {
             let emptied = self

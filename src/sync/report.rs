@@ -25,6 +25,8 @@ pub struct Report {
     pub deleted_there: Vec<String>,
     /// Files that were deleted here.
     pub deleted_here: Vec<String>,
+    /// Below which folder here those are kept.
+    pub deleted_in: Option<String>,
     /// Files that both sides had changed, with the name under which the computer's is kept here.
     pub clashes: Vec<(String, String)>,
     /// Files that were overwritten, though they had changed there, or here, since the last sync.
@@ -137,7 +139,12 @@ impl Report {
         lines("Sent", &self.sent);
         lines("Fetched", &self.fetched);
         lines("Deleted on the computer", &self.deleted_there);
-        lines("Deleted on this machine", &self.deleted_here);
+        if let Some(place) = &self.deleted_in {
+            lines(
+                &format!("Deleted on this machine, and kept in {place}"),
+                &self.deleted_here,
+            );
+        }
         lines(
             "Overwritten though changed since the last sync",
             &self.overwritten,

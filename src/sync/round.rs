@@ -199,11 +199,13 @@ impl Round<'_> {
             return Ok(());
         };
         let (host, of) = (self.order.host.clone(), path.clone());
-        let deleted = spawn_blocking(move || host.delete(&of, &was)).await;
+        let keep = format!("{}/{path}", self.before);
+        let deleted = spawn_blocking(move || host.delete(&of, &was, &keep)).await;
         match deleted.map_err(|error| error.to_string())? {
             Ok(()) => {
                 self.memory.gone(&path);
                 self.step("deleted here", &path);
+                self.report.deleted_in = Some(self.before.clone());
                 self.report.deleted_here.push(path);
             }
             Err(why) => self.fail(path, why),

@@ -87,7 +87,8 @@ async fn whichever_has_changed_goes_to_the_other_and_of_both_both_are_kept() {
         .await
         .text;
     has(&said, "Deleted on the computer: gone-here.lua.");
-    has(&said, "Deleted on this machine: gone-there.lua.");
+    has(&said, "Deleted on this machine, and kept in .before-sync/");
+    has(&said, ": gone-there.lua.");
     assert_eq!(
         (user.read("gone-there.lua"), there("gone-here.lua")),
         (None, None)

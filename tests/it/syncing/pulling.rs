@@ -90,7 +90,8 @@ async fn a_pull_writes_what_programs_of_the_game_have_and_nothing_that_this_mach
         .answers(user.call(json!({"way": "pull", "delete": true})))
         .await
         .text;
-    has(&said, "Deleted on this machine: empty.txt.");
+    has(&said, "Deleted on this machine, and kept in .before-sync/");
+    has(&said, ": empty.txt.");
     assert_eq!(user.read("empty.txt"), None);
     assert_eq!(user.read("own.lua").as_deref(), Some(b"mine".as_slice()));
 
