@@ -5,7 +5,9 @@ use std::process::Stdio;
 use tokio::io::{AsyncBufReadExt, BufReader};
 
 use super::{Allowed, User, has, has_not};
-use crate::common::{is, soon, until};
+#[cfg(unix)]
+use crate::common::soon;
+use crate::common::{is, until};
 
 #[tokio::test]
 async fn a_person_syncs_any_folder_and_is_told_file_by_file() {
