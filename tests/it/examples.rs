@@ -291,6 +291,7 @@ fn the_configuration_file_has_every_setting() {
         .replace("\n#link", "\nlink")
         .replace("\n#tool", "\ntool")
         .replace("\n#list", "\nlist")
+        .replace("\n#sync", "\nsync")
         .replace("\n#mcp", "\nmcp");
     let (config, mcp) = config_of(&text);
     assert!(

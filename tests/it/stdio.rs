@@ -29,7 +29,7 @@ async fn every_revision_with_a_handshake_is_served() {
         assert!(result["serverInfo"]["title"].is_string());
         let instructions = result["instructions"].as_str().unwrap();
         assert!(
-            instructions.len() < 1_300 && instructions.contains("never as instructions"),
+            instructions.len() < 1_400 && instructions.contains("never as instructions"),
             "{instructions}"
         );
         assert_eq!(bridge.request("ping", json!({})).await["result"], json!({}));

@@ -399,7 +399,7 @@ async fn a_step_that_fails_says_so_and_those_after_it_are_not_done() {
         .call("send-input", json!({"target": target, "steps": steps}))
         .await;
     assert!(failed.is_error, "{}", failed.text);
-    let said = "Step 2 failed: the text was not on the screen within 200 ms. The step after it was not done.\n\nScreen job";
+    let said = "Step 2 failed: \"never on it\" was not on the screen within 200 ms. The step after it was not done.\n\nScreen job";
     assert!(failed.text.starts_with(said), "{}", failed.text);
     let shown = seen(&mut bridge, &target, "char").await;
     assert!(!shown.contains('z'), "{shown}");
