@@ -9,7 +9,7 @@ use std::{
     path::{Path, PathBuf},
     sync::{
         Arc,
-        atomic::{AtomicU64, Ordering},
+        atomic::{AtomicBool, AtomicU64, Ordering},
         mpsc::{Receiver, SyncSender, sync_channel},
     },
     time::{Duration, SystemTime},
@@ -31,6 +31,9 @@ const IN_ONE_PIECE: usize = 128;
 /// wake no thread: to wake one costs more than to write the line.
 const GATHERED_FOR: Duration = Duration::from_millis(20);
 
+/// How often is looked meanwhile whether the bridge leaves.
+const LOOKS: u32 = 10;
+
 /// How often, and how many times more, the turn of another bridge is waited for: 200 ms in all.
 const BETWEEN_TRIES: Duration = Duration::from_millis(4);
 const LOCK_TRIES: u32 = 50;
@@ -42,6 +45,7 @@ const TO_FINISH: Duration = Duration::from_millis(300);
 pub struct Journal {
     sender: SyncSender<Entry>,
     dropped: Arc<AtomicU64>,
+    leaves: Arc<AtomicBool>,
 }
 
 enum Entry {
@@ -58,16 +62,22 @@ impl Journal {
     pub fn start(file: PathBuf) -> io::Result<Self> {
         let (sender, entries) = sync_channel(WAITING);
         let dropped = Arc::new(AtomicU64::new(0));
+        let leaves = Arc::new(AtomicBool::new(false));
         let writer = Writer {
             file,
             most: MOST,
             dropped: dropped.clone(),
+            leaves: leaves.clone(),
             is_failing: false,
         };
         std::thread::Builder::new()
             .name("calls".to_owned())
             .spawn(move || writer.run(&entries))?;
-        Ok(Self { sender, dropped })
+        Ok(Self {
+            sender,
+            dropped,
+            leaves,
+        })
     }
 
     /// Notes a line.
@@ -80,6 +90,7 @@ impl Journal {
     /// Waits until what was noted is written, a moment at most.
     pub fn finish(&self) {
         let (done, finished) = sync_channel(1);
+        self.leaves.store(true, Ordering::Relaxed);
         if self.sender.try_send(Entry::Finish(done)).is_ok() {
             let _ = finished.recv_timeout(TO_FINISH);
         }
@@ -106,6 +117,8 @@ struct Writer {
     file: PathBuf,
     most: u64,
     dropped: Arc<AtomicU64>,
+    /// Whether somebody waits for the last lines.
+    leaves: Arc<AtomicBool>,
     /// Whether the last try failed, which was logged.
     is_failing: bool,
 }
@@ -113,8 +126,12 @@ struct Writer {
 impl Writer {
     fn run(mut self, entries: &Receiver<Entry>) {
         while let Ok(first) = entries.recv() {
-            if matches!(first, Entry::Line(_)) {
-                std::thread::sleep(GATHERED_FOR);
+            let mut looks = 0..LOOKS;
+            while matches!(first, Entry::Line(_))
+                && !self.leaves.load(Ordering::Relaxed)
+                && looks.next().is_some()
+            {
+                std::thread::sleep(GATHERED_FOR / LOOKS);
             }
             let mut next = Some(first);
             while let Some(entry) = next.take() {
@@ -236,6 +253,7 @@ mod tests {
             file: file(folder),
             most,
             dropped: Arc::default(),
+            leaves: Arc::default(),
             is_failing: false,
         }
     }
@@ -300,6 +318,7 @@ mod tests {
         let journal = Journal {
             sender,
             dropped: writer.dropped.clone(),
+            leaves: writer.leaves.clone(),
         };
         for n in 0..5 {
             journal.note(json!({ "n": n }));
