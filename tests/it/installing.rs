@@ -59,6 +59,24 @@ async fn is_linked_anew(bridge: &mut Bridge, id: u64) {
     .await;
 }
 
+/// A computer of every version and kind, basic and advanced, with startups of its player's own; and its name.
+fn every_kind() -> Vec<(ComputerOptions, String)> {
+    let mut all = Vec::new();
+    for version in VERSIONS {
+        for advanced in [true, false] {
+            for kind in [Kind::Computer, Kind::Turtle, Kind::Pocket] {
+                let id = all.len() as u64 + 1;
+                let mut options = options(id, version, advanced)
+                    .with_file("startup.lua", noting("first"))
+                    .with_file("startup/own.lua", noting("second"));
+                options.kind = kind;
+                all.push((options, format!("{version} {kind:?} {advanced}")));
+            }
+        }
+    }
+    all
+}
+
 /// Ends the agent as a player does, whose shell stays.
 async fn stop(computer: &Computer, program: &str) {
     computer.type_line(&format!("{program} stop"));
@@ -82,19 +100,7 @@ async fn reads_on(computer: &Computer) {
 async fn what_a_player_installs_links_and_links_again_after_a_reboot_in_every_game() {
     let mut bridge = Bridge::initialized().await;
     let port = bridge.link_port().await;
-    let mut all = Vec::new();
-    for version in VERSIONS {
-        for advanced in [true, false] {
-            for kind in [Kind::Computer, Kind::Turtle, Kind::Pocket] {
-                let id = all.len() as u64 + 1;
-                let mut options = options(id, version, advanced)
-                    .with_file("startup.lua", noting("first"))
-                    .with_file("startup/own.lua", noting("second"));
-                options.kind = kind;
-                all.push((options, format!("{version} {kind:?} {advanced}")));
-            }
-        }
-    }
+    let all = every_kind();
     let computers = join_all(all.iter().map(|(options, _)| start(options.clone()))).await;
     for computer in &computers {
         computer.type_line(&installer(port));
@@ -170,19 +176,7 @@ async fn an_update_a_failed_one_and_uninstalling_leave_no_trace_on_any_kind_of_c
     let port = bridge.link_port().await;
     let new = agent::program_for(Some(&port.to_string()));
     let older = new.replacen("\"1.1.0\"", "\"1.0.9\"", 1);
-    let mut all = Vec::new();
-    for version in VERSIONS {
-        for advanced in [true, false] {
-            for kind in [Kind::Computer, Kind::Turtle, Kind::Pocket] {
-                let id = all.len() as u64 + 1;
-                let mut options = options(id, version, advanced)
-                    .with_file("startup.lua", noting("first"))
-                    .with_file("startup/own.lua", noting("second"));
-                options.kind = kind;
-                all.push((options, format!("{version} {kind:?} {advanced}")));
-            }
-        }
-    }
+    let all = every_kind();
     let computers = join_all(all.iter().map(|(options, _)| start(options.clone()))).await;
     let before = join_all(computers.iter().map(files)).await;
     for computer in &computers {
