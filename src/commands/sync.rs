@@ -12,7 +12,7 @@ use super::{console, signals::LeaveSignals};
 use crate::{
     base::text::one_line,
     settings::Folders,
-    sync::{self, Host, Order, Peer, Report, Way, game_folder},
+    sync::{self, Host, News, Order, Peer, Report, Way, game_folder},
 };
 use peer::Known;
 use progress::Progress;
@@ -22,7 +22,9 @@ use progress::Progress;
 /// Compared are contents. Files are sent that the computer has not or has otherwise; with --pull or --both they come from
 /// there too, but none whose name begins with a dot, no programs of this machine, and nothing that tools run by themselves.
 /// A .gitignore in the folder is honoured; symbolic links are not followed. Nothing is deleted but with --delete. Of files
-/// that both sides have changed this machine's counts, and the computer's is kept beside it as NAME.conflict-12.lua.
+/// that both sides have changed this machine's counts, and the computer's is kept beside it as NAME.conflict-12.lua. What
+/// a computer loses by it lies in its /.trash for a while.
+/// A file has 4 MiB at most, and a folder 2000 files, 32 MiB, and 16 folders in each other.
 /// Exit code 0: all that was to be done is done; 1: not all.
 #[derive(Debug, Args)]
 pub struct Sync {
@@ -120,9 +122,9 @@ async fn go(orders: &[(Order, &dyn Peer)], watches: bool) -> anyhow::Result<bool
     let mut signals = LeaveSignals::listen().context("signals can't be listened to")?;
     let progress = Progress::new();
     let tell = |step: sync::Step<'_>| progress.show(step);
-    let hear = |report: &Report| {
+    let hear = |news: News| {
         progress.clear();
-        for line in report.words_in_full().lines() {
+        for line in news.words_in_full().lines() {
             console::say(&one_line(line));
         }
     };
@@ -137,8 +139,9 @@ async fn go(orders: &[(Order, &dyn Peer)], watches: bool) -> anyhow::Result<bool
     }
     tokio::select! {
         reports = sync::sync_all(orders.iter(), &tell) => {
-            reports.iter().for_each(hear);
-            Ok(reports.iter().all(Report::is_well))
+            let is_well = reports.iter().all(Report::is_well);
+            reports.into_iter().for_each(|report| hear(report.into()));
+            Ok(is_well)
         }
         signal = signals.next() => {
             progress.clear();

@@ -39,6 +39,10 @@ pub fn copy_of(path: &str, computer: &str, number: u32) -> String {
     }
 }
 
+/// Why what is named so is not synced, as a sentence's end.
+pub const LEFT_OUT: &str = "it is named as what a sync kept of a file that both sides had changed, and so left where it is: \
+                            rename it to have it synced, or delete it once it is not needed";
+
 /// Whether this is the name of such a copy.
 pub fn is_copy(path: &str) -> bool {
     let name = path.rsplit('/').next().unwrap_or(path);

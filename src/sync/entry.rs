@@ -3,6 +3,9 @@
 /// The most bytes of a file that is synced. A computer's disk has a million by default.
 pub const LARGEST: u64 = 4 * 1024 * 1024;
 
+/// Why a file of more is not synced, as a sentence's end.
+pub const TOO_LARGE: &str = "it has more than 4 MiB, the most of a file that is synced: split it, or leave it out by a .gitignore";
+
 /// The most bytes of all files of a folder.
 pub const LARGEST_IN_ALL: u64 = 32 * 1024 * 1024;
 

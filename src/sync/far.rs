@@ -1,6 +1,6 @@
 //! A computer's folder, as it is asked by Lua of ours, whoever brings that there.
 
-use std::collections::BTreeMap;
+use std::collections::{BTreeMap, BTreeSet};
 
 use futures_util::future::BoxFuture;
 use serde::{Deserialize, Serialize};
@@ -8,7 +8,7 @@ use serde_json::{Value, json};
 
 use super::{
     digest,
-    entry::{Entry, LARGEST, LARGEST_IN_ALL, MOST_FILES},
+    entry::{Entry, LARGEST, LARGEST_IN_ALL, MOST_FILES, TOO_LARGE},
     names,
 };
 use crate::base::{byte_text, text::one_line};
@@ -115,6 +115,8 @@ pub struct Change {
     pub was: Option<String>,
     /// Where that is kept, below the folder; none: it is not.
     pub keep: Option<String>,
+    /// Whether that goes to the computer's trash otherwise.
+    pub trash: bool,
 }
 
 /// Looks into a folder; none if it is as it was when it had this digest.
@@ -155,7 +157,7 @@ pub async fn survey(
             return too_much(&format!("{MOST_FILES} files"));
         }
         if bytes > LARGEST_IN_ALL {
-            return too_much(&format!("{LARGEST_IN_ALL} bytes"));
+            return too_much(&format!("{} MiB", LARGEST_IN_ALL / 1024 / 1024));
         }
         match page.next {
             Some(next) if next > from => from = next,
@@ -181,8 +183,7 @@ fn add(survey: &mut Survey, found: Found) {
     }
     match (found.size, found.hash) {
         (Some(size), _) if size > LARGEST => {
-            let why = format!("it has more than {LARGEST} bytes");
-            survey.left.insert(path, why);
+            survey.left.insert(path, TOO_LARGE.to_owned());
         }
         (Some(size), Some(hash)) => {
             survey.files.insert(path, Entry { size, hash });
@@ -211,7 +212,7 @@ fn without_twins(survey: &mut Survey) {
         .flatten()
     {
         survey.files.remove(&twin);
-        let why = "the computer has another of the same name but for capital letters";
+        let why = "the computer has another of the same name but for capital letters: rename one of them there";
         survey.left.insert(twin, why.to_owned());
     }
 }
@@ -311,6 +312,19 @@ pub struct Writer<'a> {
     peer: &'a dyn Peer,
     folder: &'a str,
     batch: Batch,
+    /// Which files are in the computer's trash now, by the numbers there.
+    in_trash: BTreeMap<u64, String>,
+    /// Files whose old contents are gone for good.
+    gone: BTreeSet<String>,
+}
+
+/// What became of the old contents of files that were written or deleted.
+#[derive(Debug, Default)]
+pub struct Old {
+    /// Those in the computer's trash.
+    pub in_trash: BTreeSet<String>,
+    /// Those that are gone for good.
+    pub gone: BTreeSet<String>,
 }
 
 impl<'a> Writer<'a> {
@@ -320,7 +334,15 @@ impl<'a> Writer<'a> {
             peer,
             folder,
             batch: Batch::default(),
+            in_trash: BTreeMap::new(),
+            gone: BTreeSet::new(),
         }
+    }
+
+    /// Has a file that `was` so get another name, with those that follow.
+    pub fn rename(&mut self, from: &str, to: &str, was: &str) {
+        let step = json!({"path": to, "from": from, "was": was});
+        self.batch.add(step, from.len());
     }
 
     /// Has a file written or deleted, at once or with those that follow, and tells what came of those that are done.
@@ -331,8 +353,10 @@ impl<'a> Writer<'a> {
         let mut told = Vec::new();
         let was = change.was.as_deref().unwrap_or("none");
         let Some(bytes) = &change.bytes else {
-            self.batch
-                .add(json!({"path": change.path, "was": was, "delete": true}), 0);
+            let step = json!({
+                "path": change.path, "was": was, "delete": true, "trash": change.trash,
+            });
+            self.batch.add(step, 0);
             if self.batch.is_full() {
                 told.extend(self.send().await?);
             }
@@ -349,7 +373,7 @@ impl<'a> Writer<'a> {
             let next = at + part;
             let step = json!({
                 "path": change.path, "was": was, "at": at, "more": next < bytes.len(), "size": bytes.len(),
-                "bytes": byte_text::of(&bytes[at..next]), "keep": change.keep,
+                "bytes": byte_text::of(&bytes[at..next]), "keep": change.keep, "trash": change.trash,
             });
             self.batch.add(step, weight(&bytes[at..next]));
             at = next;
@@ -373,8 +397,15 @@ impl<'a> Writer<'a> {
     ///
     /// # Errors
     /// As of [`Writer::add`].
-    pub async fn finish(mut self) -> Result<Vec<Told<()>>, String> {
+    pub async fn finish(&mut self) -> Result<Vec<Told<()>>, String> {
         self.send().await
+    }
+
+    /// What became of the old contents of what was written and deleted so far.
+    pub fn old(self) -> Old {
+        let in_trash: BTreeSet<_> = self.in_trash.into_values().collect();
+        let gone = self.gone.difference(&in_trash).cloned().collect();
+        Old { in_trash, gone }
     }
 
     /// Sends the steps, and tells what came of each file; nothing of one whose next part went well.
@@ -392,6 +423,22 @@ impl<'a> Writer<'a> {
         let told: Vec<String> = list(self.peer, told)?;
         if told.len() != steps.len() {
             return Err(no_answer(self.peer));
+        }
+        let numbers = |name: &str| {
+            let numbers = answer.get(name).cloned().unwrap_or_default();
+            list::<f64>(self.peer, numbers)
+        };
+        for (step, number) in steps.iter().zip(numbers("kept")?) {
+            let path = step["path"].as_str().unwrap_or_default().to_owned();
+            if number < 0.0 {
+                self.gone.insert(path);
+            } else if number > 0.0 {
+                self.in_trash.insert(number as u64, path);
+            }
+        }
+        // No number is given twice in one answer, so these are of what was there before, or came with it.
+        for number in numbers("evicted")? {
+            self.gone.extend(self.in_trash.remove(&(number as u64)));
         }
         let told = steps.iter().zip(told).filter_map(|(step, problem)| {
             let path = step["path"].as_str()?.to_owned();

@@ -19,7 +19,7 @@ use thiserror::Error;
 
 use super::{
     digest,
-    entry::{Entry, LARGEST, LARGEST_IN_ALL, MOST_FILES},
+    entry::{Entry, LARGEST, LARGEST_IN_ALL, MOST_FILES, TOO_LARGE},
     ignored::Ignored,
     names,
 };
@@ -44,12 +44,12 @@ pub struct Host {
 #[derive(Debug, Error)]
 pub enum HostError {
     /// The system refuses, or there is none.
-    #[error("{} can't be opened as a folder: {source}", path.display())]
+    #[error("{} can't be opened as a folder: {}", path.display(), in_words(why))]
     Unopened {
         /// Which.
         path: PathBuf,
         /// What the system says.
-        source: io::Error,
+        why: io::Error,
     },
     /// There is a name in it that leads elsewhere.
     #[error("{} is not opened: a symbolic link, or `..`, is on the way to it", path.display())]
@@ -65,6 +65,17 @@ pub enum HostError {
         /// Of what.
         what: String,
     },
+}
+
+/// What is now where a folder was.
+#[derive(Debug)]
+pub enum Now {
+    /// The folder.
+    There,
+    /// Another folder.
+    Another(Host),
+    /// No folder, or one that a link leads to.
+    Away,
 }
 
 /// What is in a folder.
@@ -84,9 +95,9 @@ impl Host {
     /// # Errors
     /// It can't be opened.
     pub fn open(path: &Path) -> Result<Self, HostError> {
-        let unopened = |source| HostError::Unopened {
+        let unopened = |why| HostError::Unopened {
             path: path.to_owned(),
-            source,
+            why,
         };
         let path = path.canonicalize().map_err(unopened)?;
         let folder = Dir::open_ambient_dir(&path, ambient_authority()).map_err(unopened)?;
@@ -115,9 +126,9 @@ impl Host {
                         return Err(HostError::LeadsElsewhere { path: whole });
                     }
                     let opened = folder.open_dir_nofollow(name);
-                    folder = Arc::new(opened.map_err(|source| HostError::Unopened {
+                    folder = Arc::new(opened.map_err(|why| HostError::Unopened {
                         path: whole.clone(),
-                        source,
+                        why,
                     })?);
                     at.push(name);
                 }
@@ -130,6 +141,22 @@ impl Host {
     /// Where it is.
     pub fn path(&self) -> &Path {
         &self.path
+    }
+
+    /// Whether it is where it was when it was opened: its handle goes with a folder that is moved.
+    pub fn now(&self) -> Now {
+        let is_itself = self.path.canonicalize();
+        let opened = match is_itself {
+            // A link in its place may lead to what nobody named.
+            Ok(path) if path != self.path => return Now::Away,
+            Ok(_) => Self::open(&self.path),
+            Err(_) => return Now::Away,
+        };
+        match opened {
+            Ok(opened) if is_same(&opened.folder, &self.folder) => Now::There,
+            Ok(opened) => Now::Another(opened),
+            Err(_) => Now::Away,
+        }
     }
 
     /// What is in it.
@@ -148,10 +175,10 @@ impl Host {
         };
         match walk.folder(&self.folder, "") {
             Ok(()) => {}
-            Err(Stop::Io(source)) => {
+            Err(Stop::Io(why)) => {
                 return Err(HostError::Unopened {
                     path: self.path.clone(),
-                    source,
+                    why,
                 });
             }
             Err(Stop::TooMuch(what)) => return Err(too_much(what)),
@@ -391,7 +418,7 @@ impl Walk {
             return Ok(());
         }
         if metadata.len() > LARGEST {
-            self.leave(path, format_args!("it has more than {LARGEST} bytes"));
+            self.leave(path, TOO_LARGE);
             return Ok(());
         }
         let bytes = match read(folder, name, LARGEST) {
@@ -403,7 +430,10 @@ impl Walk {
         };
         self.bytes += bytes.len() as u64;
         if self.bytes > LARGEST_IN_ALL {
-            return Err(Stop::TooMuch(format!("{LARGEST_IN_ALL} bytes")));
+            return Err(Stop::TooMuch(format!(
+                "{} MiB",
+                LARGEST_IN_ALL / 1024 / 1024
+            )));
         }
         if self.tree.files.len() == MOST_FILES {
             return Err(Stop::TooMuch(format!("{MOST_FILES} files")));
@@ -421,6 +451,33 @@ impl Walk {
     }
 }
 
+/// Why a folder can't be opened, and what to do.
+fn in_words(why: &io::Error) -> String {
+    match why.kind() {
+        io::ErrorKind::NotFound => "there is none. Make it, or name another".to_owned(),
+        io::ErrorKind::NotADirectory => "it is a file. Name the folder that it is in".to_owned(),
+        io::ErrorKind::PermissionDenied => format!("{why}. Its owner can allow it"),
+        _ => why.to_string(),
+    }
+}
+
+/// Whether two handles are of one folder.
+#[cfg(unix)]
+fn is_same(one: &Dir, other: &Dir) -> bool {
+    use cap_fs_ext::MetadataExt;
+    let identity = |folder: &Dir| {
+        let metadata = folder.dir_metadata().ok()?;
+        Some((metadata.dev(), metadata.ino()))
+    };
+    identity(one) == identity(other)
+}
+
+/// A system that does not tell lets no folder be moved that is open.
+#[cfg(not(unix))]
+fn is_same(_: &Dir, _: &Dir) -> bool {
+    true
+}
+
 /// Takes out files whose names differ only in capital and small letters: on some systems they are one.
 fn without_twins(tree: &mut Tree) {
     let mut by_lower: BTreeMap<String, Vec<String>> = BTreeMap::new();
@@ -436,7 +493,7 @@ fn without_twins(tree: &mut Tree) {
         .flatten()
     {
         tree.files.remove(&twin);
-        let why = "another has the same name but for capital letters, and may be the same file in the game";
+        let why = "another has the same name but for capital letters, and may be the same file in the game: rename one of them";
         tree.left.insert(twin, why.to_owned());
     }
 }
@@ -459,7 +516,7 @@ fn read(folder: &Dir, name: &str, most: u64) -> io::Result<Vec<u8>> {
     let mut bytes = Vec::new();
     file.take(most + 1).read_to_end(&mut bytes)?;
     if bytes.len() as u64 > most {
-        return Err(io::Error::other(format!("it has more than {most} bytes")));
+        return Err(io::Error::other(TOO_LARGE));
     }
     Ok(bytes)
 }

@@ -119,6 +119,13 @@ impl Memory {
         self.kept.files.remove(path);
     }
 
+    /// Remembers a file by another name.
+    pub fn renamed(&mut self, from: &str, to: &str) {
+        if let Some(hash) = self.kept.files.remove(from) {
+            self.kept.files.insert(to.to_owned(), hash);
+        }
+    }
+
     /// Writes it down.
     ///
     /// # Errors

@@ -251,7 +251,7 @@ const RUN: &[&[u8]] = &[
 pub fn unfit(path: &str) -> Option<&'static str> {
     let parts: Vec<_> = path.split('/').collect();
     if parts.len() > DEEPEST {
-        return Some("it lies too deep");
+        return Some("it lies more than 16 folders deep: sync a folder nearer to it");
     }
     parts.into_iter().find_map(|name| {
         let bad = |c: char| !(' '..='~').contains(&c) || "\"*:<>?|\\".contains(c);

@@ -7,7 +7,7 @@ use serde_json::{Value, json};
 use crate::base::excerpt::shortened;
 
 /// How many names of files a list shows in short.
-const SHOWN: usize = 12;
+pub(super) const SHOWN: usize = 12;
 
 /// How much is said of why a computer could not be asked on, in characters.
 const WHY: usize = 1_000;
@@ -27,10 +27,18 @@ pub struct Report {
     pub deleted_here: Vec<String>,
     /// Below which folder here those are kept.
     pub deleted_in: Option<String>,
+    /// Files that were renamed there, but for capital letters alone: what they were called, and are.
+    pub renamed: Vec<(String, String)>,
+    /// The path there of a file that was deleted or overwritten, and is in the computer's trash; none: none is.
+    pub in_trash: Option<String>,
+    /// Files whose contents it has not, though they are lost by this sync.
+    pub gone: Vec<String>,
     /// Files that both sides had changed, with the name under which the computer's is kept here.
     pub clashes: Vec<(String, String)>,
     /// Files that were overwritten, though they had changed there, or here, since the last sync.
     pub overwritten: Vec<String>,
+    /// Below which folder here those are kept; none: they were there.
+    pub overwritten_in: Option<String>,
     /// Files that were overwritten, though no sync knew what was there: that is kept.
     pub kept: Vec<String>,
     /// Where, for a person.
@@ -67,6 +75,7 @@ impl Report {
         ]
         .iter()
         .any(|list| !list.is_empty())
+            || !self.renamed.is_empty()
     }
 
     /// What there is to tell, in lines; of long lists the beginning.
@@ -89,16 +98,23 @@ impl Report {
             &self.overwritten,
             &self.kept,
             &self.stay,
+            &self.gone,
         ];
-        let pairs = [&self.left, &self.failed, &self.clashes];
+        let pairs = [&self.left, &self.failed, &self.clashes, &self.renamed];
         lists.iter().any(|list| list.len() > SHOWN) || pairs.iter().any(|list| list.len() > SHOWN)
     }
 
     /// All of it for programs: of what was not synced the names by the reasons.
     pub fn fields(&self) -> Value {
+        let pairs = |list: &[(String, String)], second: &str| -> Vec<Value> {
+            let pairs = list.iter();
+            pairs
+                .map(|(path, other)| json!({"path": path, second: other}))
+                .collect()
+        };
         let mut fields = json!({
-            "computer": self.name, "alike": self.alike, "bytes": self.bytes, "clashes": self.clashes.iter()
-                .map(|(path, kept)| json!({"path": path, "kept": kept})).collect::<Vec<_>>(),
+            "computer": self.name, "alike": self.alike, "bytes": self.bytes, "clashes": pairs(&self.clashes, "kept"),
+            "renamed": pairs(&self.renamed, "to"), "gone": self.gone,
             "sent": self.sent, "fetched": self.fetched, "deletedThere": self.deleted_there,
             "deletedHere": self.deleted_here, "overwritten": self.overwritten, "overwrittenAndKept": self.kept,
             "keptIn": self.kept_in, "left": self.stay, "notSynced": by_reason(&self.left),
@@ -115,7 +131,8 @@ impl Report {
         fields
     }
 
-    fn words_with(&self, shown: usize) -> String {
+    /// The same, with so many names of each list.
+    pub(super) fn words_with(&self, shown: usize) -> String {
         let mut counts = Vec::new();
         let mut count = |list: &[String], what: &str| {
             if !list.is_empty() {
@@ -126,6 +143,9 @@ impl Report {
         count(&self.fetched, "fetched");
         count(&self.deleted_there, "deleted on the computer");
         count(&self.deleted_here, "deleted on this machine");
+        if !self.renamed.is_empty() {
+            counts.push(format!("{} renamed on the computer", self.renamed.len()));
+        }
         if self.bytes > 0 {
             counts.push(format!("{} bytes", self.bytes));
         }
@@ -145,10 +165,14 @@ impl Report {
                 &self.deleted_here,
             );
         }
-        lines(
-            "Overwritten though changed since the last sync",
-            &self.overwritten,
-        );
+        let overwritten = "Overwritten though changed since the last sync";
+        match &self.overwritten_in {
+            Some(place) => {
+                let what = format!("{overwritten}, and kept in {place}");
+                lines(&what, &self.overwritten);
+            }
+            None => lines(overwritten, &self.overwritten),
+        }
         if let Some(place) = &self.kept_in {
             let what = format!(
                 "Overwritten, though no sync had brought what was there, which is kept in {place}"
@@ -159,6 +183,29 @@ impl Report {
             "Deleted on one side since the last sync, and left on the other (delete takes them away there too)",
             &self.stay,
         );
+        if let Some(path) = &self.in_trash {
+            let call = json!({"action": "undo", "path": path});
+            let _ = write!(
+                words,
+                "\nWhat was there is in the computer's /.trash for a while: manage-files {call} brings a file back, and with `to` \
+                 beside what is there now."
+            );
+        }
+        let mut lines = |what: &str, list: &[String]| {
+            if !list.is_empty() {
+                let _ = write!(words, "\n{what}: {}.", names(list, shown));
+            }
+        };
+        lines(
+            "Gone for good, since the computer's trash takes 50 files, 250000 bytes, and no room that the sync needs",
+            &self.gone,
+        );
+        let renamed: Vec<_> = self
+            .renamed
+            .iter()
+            .map(|(from, to)| format!("{from} to {to}"))
+            .collect();
+        lines("Renamed on the computer", &renamed);
         for (path, kept) in self.clashes.iter().take(shown) {
             let _ = write!(
                 words,

@@ -1,6 +1,7 @@
 //! One sync of a folder with one computer: looks at both sides, does what the plan says, and remembers what is alike.
 
 mod deciding;
+mod sending;
 
 use std::{
     collections::BTreeMap,
@@ -15,9 +16,8 @@ use tokio::task::spawn_blocking;
 
 use super::{
     copies::{COPIES, before, copy_of},
-    digest,
     entry::Entry,
-    far::{Change, Fetching, Peer, Writer, survey},
+    far::{Fetching, Peer, survey},
     host::Host,
     memory::{Memory, MemoryError},
     plan::{Act, Over, Way},
@@ -131,13 +131,15 @@ async fn run(
         here: tree.files.clone(),
         there: seen.files.clone(),
         before: before(),
+        renames: Vec::new(),
+        has_trash: true,
         done: 0,
         total: 0,
     };
-    let acts = round.acts(&tree, &seen);
+    let mut acts = round.acts(&tree, &seen);
     round.check_mirror(&acts)?;
-    round.check_room(&acts, &seen)?;
-    let done = round.work(&acts).await;
+    round.has_trash = round.check_room(&acts, &seen)?;
+    let done = round.work(&mut acts).await;
     let memory = round.memory;
     let kept = spawn_blocking(move || {
         memory
@@ -169,14 +171,19 @@ struct Round<'a> {
     memory: Memory,
     here: BTreeMap<String, Entry>,
     there: BTreeMap<String, Entry>,
-    /// Where that is kept which is overwritten and no sync has seen before, below the folder.
+    /// Where that is kept which is overwritten, below the folder.
     before: String,
+    /// Files of the computer that were renamed here, but for capital letters alone: what they are called there, and are to be.
+    renames: Vec<(String, String)>,
+    /// Whether there is room for what goes into the computer's trash.
+    has_trash: bool,
     done: usize,
     total: usize,
 }
 
 impl Round<'_> {
-    async fn work(&mut self, acts: &BTreeMap<String, Act>) -> Result<(), String> {
+    async fn work(&mut self, acts: &mut BTreeMap<String, Act>) -> Result<(), String> {
+        self.rename(acts).await?;
         let of = |wanted: fn(&Act) -> bool| {
             acts.iter()
                 .filter(move |(_, act)| wanted(act))
@@ -187,8 +194,9 @@ impl Round<'_> {
             self.delete_here(path).await?;
         }
         let got: Vec<_> = of(|act| matches!(act, Act::Get { .. } | Act::Clash)).collect();
-        let mut puts: Vec<_> =
-            of(|act| matches!(act, Act::Put { .. } | Act::DeleteThere)).collect();
+        // What is deleted makes room.
+        let mut puts: Vec<_> = of(|act| *act == Act::DeleteThere).collect();
+        puts.extend(of(|act| matches!(act, Act::Put { .. })));
         let kept = self.fetch(acts, got).await?;
         puts.extend(kept);
         self.send(acts, puts).await
@@ -265,9 +273,10 @@ impl Round<'_> {
         Ok(clashes)
     }
 
-    /// Where that is kept, below the folder, which is overwritten with this file; none: it is not.
+    /// Where that is kept, below the folder, which is overwritten with this file; none: it is not, or in the trash.
     fn keep_of(&self, path: &str, act: Option<&Act>) -> Option<String> {
-        let keeps = act.is_some_and(|act| is_kept(*act));
+        let over = Over::Changed;
+        let keeps = act.is_some_and(|act| is_kept(*act) || *act == Act::Get { over });
         keeps.then(|| format!("{}/{path}", self.before))
     }
 
@@ -278,7 +287,12 @@ impl Round<'_> {
         };
         match over {
             Over::Known => {}
-            Over::Changed => self.report.overwritten.push(path.to_owned()),
+            Over::Changed => {
+                if matches!(act, Some(Act::Get { .. })) {
+                    self.report.overwritten_in = Some(self.before.clone());
+                }
+                self.report.overwritten.push(path.to_owned());
+            }
             Over::Unknown => {
                 let place = match act {
                     Some(Act::Put { .. }) => {
@@ -331,75 +345,6 @@ impl Round<'_> {
         Ok(Err(format!(
             "both sides have changed it, and {COPIES} copies of it are kept already"
         )))
-    }
-
-    /// Writes files there, and deletes them.
-    async fn send(
-        &mut self,
-        acts: &BTreeMap<String, Act>,
-        paths: Vec<String>,
-    ) -> Result<(), String> {
-        let mut writer = Writer::new(self.peer, &self.order.path);
-        self.report.has_asked |= !paths.is_empty();
-        // What was read of each: it may have changed since it was looked at.
-        let mut read = BTreeMap::new();
-        for path in paths {
-            let was = self.there.get(&path).map(|entry| entry.hash.clone());
-            let bytes = match acts.get(&path) {
-                Some(Act::DeleteThere) => None,
-                _ => {
-                    let (host, name) = (self.order.host.clone(), path.clone());
-                    let bytes = spawn_blocking(move || host.read(&name)).await;
-                    match bytes.map_err(|error| error.to_string())? {
-                        Ok(bytes) => Some(bytes),
-                        Err(error) => {
-                            self.fail(path, error.to_string());
-                            continue;
-                        }
-                    }
-                }
-            };
-            if let Some(bytes) = &bytes {
-                read.insert(path.clone(), (digest::of(bytes), bytes.len() as u64));
-            }
-            let keep = self.keep_of(&path, acts.get(&path));
-            let change = Change {
-                path,
-                bytes,
-                was,
-                keep,
-            };
-            let told = writer.add(change).await?;
-            self.sent(acts, &read, told);
-        }
-        let told = writer.finish().await?;
-        self.sent(acts, &read, told);
-        Ok(())
-    }
-
-    fn sent(
-        &mut self,
-        acts: &BTreeMap<String, Act>,
-        read: &BTreeMap<String, (String, u64)>,
-        told: Vec<(String, Result<(), String>)>,
-    ) {
-        for (path, written) in told {
-            match (written, read.get(&path)) {
-                (Err(why), _) => self.fail(path, why),
-                (Ok(()), Some((hash, size))) => {
-                    self.memory.alike(&path, hash);
-                    self.report.bytes += size;
-                    self.overwrote(&path, acts.get(&path));
-                    self.step("sent", &path);
-                    self.report.sent.push(path);
-                }
-                (Ok(()), None) => {
-                    self.memory.gone(&path);
-                    self.step("deleted there", &path);
-                    self.report.deleted_there.push(path);
-                }
-            }
-        }
     }
 
     fn step(&mut self, what: &str, path: &str) {

@@ -4,7 +4,7 @@ use std::collections::{BTreeMap, BTreeSet};
 
 use super::{Round, is_kept};
 use crate::sync::{
-    copies::is_copy,
+    copies::{LEFT_OUT, is_copy},
     entry::Entry,
     far::Survey,
     host::Tree,
@@ -26,6 +26,10 @@ impl Round<'_> {
             above(&path).any(|folder| left_out.contains(folder)) || left_out.contains(&path)
         };
         for (path, why) in left {
+            // Nobody wonders where that is.
+            if tree.ignored.is_file(path) {
+                continue;
+            }
             let all = self.here.keys().chain(self.there.keys());
             let below = all.filter(|file| is_below(file, path)).count();
             let why = match below {
@@ -35,32 +39,18 @@ impl Round<'_> {
             };
             self.report.left.push((path.clone(), why));
         }
-        // What clashed is kept here alone.
-        let is_out = |path: &str| is_left(path) || tree.ignored.is_file(path) || is_copy(path);
+        let is_out = |path: &str| is_left(path) || tree.ignored.is_file(path);
         self.there.retain(|path, _| !is_out(path));
         self.here.retain(|path, _| !is_out(path));
-        let by_lower: BTreeMap<_, _> = self
-            .here
-            .keys()
-            .map(|path| (path.to_lowercase(), path))
-            .collect();
-        let twins: Vec<_> = self
-            .there
-            .keys()
-            .filter(|path| {
-                by_lower
-                    .get(&path.to_lowercase())
-                    .is_some_and(|here| here != path)
-            })
-            .cloned()
-            .collect();
-        for twin in twins {
-            self.there.remove(&twin);
-            self.here
-                .retain(|path, _| path.to_lowercase() != twin.to_lowercase());
-            let why = "both sides have it, in other capital and small letters";
-            self.report.left.push((twin, why.to_owned()));
+        // What clashed is kept here alone.
+        let all = self.here.keys().chain(self.there.keys());
+        let copies: BTreeSet<_> = all.filter(|path| is_copy(path)).cloned().collect();
+        for copy in copies {
+            self.here.remove(&copy);
+            self.there.remove(&copy);
+            self.report.left.push((copy, LEFT_OUT.to_owned()));
         }
+        let twins = self.take_out_twins();
         self.take_out_files_for_folders();
         let sides = Sides {
             here: &self.here,
@@ -103,12 +93,53 @@ impl Round<'_> {
         });
         let last: Vec<_> = self.memory.files().keys().cloned().collect();
         for path in last {
-            if !self.here.contains_key(&path) && !self.there.contains_key(&path) {
+            let is_gone = !self.here.contains_key(&path) && !self.there.contains_key(&path);
+            // Which of two names a sync knows tells later which side has renamed it.
+            if is_gone && !twins.contains(&path.to_lowercase()) {
                 self.memory.gone(&path);
             }
         }
-        self.total = acts.len();
+        self.total = acts.len() + self.renames.len();
         acts
+    }
+
+    /// Sees to files that both sides have, in other capital and small letters: what was renamed here is to be renamed there,
+    /// and all others are taken out, and given in small letters.
+    fn take_out_twins(&mut self) -> BTreeSet<String> {
+        let by_lower: BTreeMap<_, _> = self
+            .here
+            .keys()
+            .map(|path| (path.to_lowercase(), path.clone()))
+            .collect();
+        let twin = |there: &String| {
+            let here = by_lower.get(&there.to_lowercase())?;
+            (here != there).then(|| (there.clone(), here.clone()))
+        };
+        let twins: Vec<_> = self.there.keys().filter_map(twin).collect();
+        let mut taken_out = BTreeSet::new();
+        for (there, here) in twins {
+            let Some(entry) = self.there.remove(&there) else {
+                continue;
+            };
+            // A folder of other letters can't be told from itself where the game takes both for one.
+            let is_renamed = self.order.way.writes_there()
+                && self.memory.files().contains_key(&there)
+                && above(&there).eq(above(&here));
+            if is_renamed {
+                self.memory.renamed(&there, &here);
+                self.there.insert(here.clone(), entry);
+                self.renames.push((there, here));
+                continue;
+            }
+            self.here.remove(&here);
+            taken_out.insert(here.to_lowercase());
+            let why = format!(
+                "this machine has it as {here}, in other capital and small letters, which may be one file in the game: give it \
+                 the same name on both"
+            );
+            self.report.left.push((there, why));
+        }
+        taken_out
     }
 
     /// Takes out what is a file on one side and a folder on the other, with what is in that: somebody has to decide.
@@ -160,12 +191,13 @@ impl Round<'_> {
         ))
     }
 
-    /// Whether what is to be written has room there, as far as that can be told before.
+    /// Whether what is to be written has room there, as far as that can be told before; and whether what goes for it may
+    /// be kept there.
     pub(super) fn check_room(
         &self,
         acts: &BTreeMap<String, Act>,
         seen: &Survey,
-    ) -> Result<(), String> {
+    ) -> Result<bool, String> {
         let puts = acts
             .iter()
             .filter(|(_, act)| matches!(act, Act::Put { .. } | Act::Clash));
@@ -179,7 +211,7 @@ impl Round<'_> {
             }
         }
         if needed == 0 {
-            return Ok(());
+            return Ok(true);
         }
         let (name, path) = (self.peer.name(), &self.order.path);
         if seen.read_only {
@@ -193,10 +225,11 @@ impl Round<'_> {
         match seen.free {
             Some(free) if needed > free + given => Err(format!(
                 "The files take {needed} bytes of computer {name}, and {} are free for them: leave some out, by a .gitignore \
-                 say, or delete what is there.",
+                 say, or delete what is there, such as its /.trash.",
                 free + given
             )),
-            _ => Ok(()),
+            Some(free) => Ok(needed <= free),
+            None => Ok(true),
         }
     }
 }

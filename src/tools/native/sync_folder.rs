@@ -15,7 +15,7 @@ use tokio::{sync::mpsc, time::timeout};
 use super::typed::Native;
 use crate::{
     computers::ComputerKey,
-    sync::{self, Host, Order, Peer, Report, Way, game_folder},
+    sync::{self, Host, News, Order, Peer, Report, Way, game_folder},
     tools::{
         self, Context,
         choosing::{ChoiceError, choose},
@@ -28,7 +28,7 @@ use crate::{
 /// The most computers of one call.
 const MOST: usize = 64;
 
-/// How many reports of a watch are told, the last of them.
+/// How much of what a watch has to tell is told, the last of them.
 const REPORTS: usize = 20;
 
 /// How many steps wait until a client is told of them.
@@ -119,20 +119,21 @@ impl Native for SyncFolder {
             .map(|peer| (order.clone(), peer as &dyn Peer))
             .collect();
         let time = arguments.watch_seconds.map(Duration::from_secs);
-        let reports = with_steps(context, &orders, time).await;
-        let words: Vec<_> = reports.iter().map(Report::words).collect();
+        let news = with_steps(context, &orders, time).await;
+        let words: Vec<_> = news.iter().map(News::words).collect();
         let words = format!("{folders}\n{}", words.join("\n\n"));
-        let is_cut = reports.iter().any(Report::is_cut);
+        let reports = || news.iter().filter_map(News::report);
+        let is_cut = reports().any(Report::is_cut);
         let words = match is_cut {
             true => format!("{words}\n\nThe structured content has all names."),
             false => words,
         };
-        let mut result = match reports.iter().all(Report::is_well) {
+        let mut result = match news.iter().all(News::is_well) {
             true => text(words),
             false => failure(words),
         };
         if is_cut {
-            let computers: Vec<_> = reports.iter().map(Report::fields).collect();
+            let computers: Vec<_> = reports().map(Report::fields).collect();
             result.structured_content = Some(json!({"folders": folders, "computers": computers}));
         }
         Ok(result)
@@ -148,7 +149,7 @@ async fn with_steps(
     context: Context<'_>,
     orders: &[(Order, &dyn Peer)],
     time: Option<Duration>,
-) -> Vec<Report> {
+) -> Vec<News> {
     let (sender, mut steps) = mpsc::channel(STEPS);
     let tell = |step: sync::Step<'_>| {
         // The next one tells of it too.
@@ -165,28 +166,32 @@ async fn with_steps(
             }
         }
     };
+    let once = async || -> Vec<News> {
+        let reports = sync::sync_all(orders.iter(), &tell).await;
+        reports.into_iter().map(News::from).collect()
+    };
     let work = async {
         let Some(time) = time else {
-            return sync::sync_all(orders.iter(), &tell).await;
+            return once().await;
         };
-        let reports = Mutex::new(Vec::new());
-        let hear = |report: &Report| {
-            let mut reports = reports.lock().unwrap_or_else(PoisonError::into_inner);
-            if reports.len() == REPORTS {
-                reports.remove(0);
+        let news = Mutex::new(Vec::new());
+        let hear = |told: News| {
+            let mut news = news.lock().unwrap_or_else(PoisonError::into_inner);
+            if news.len() == REPORTS {
+                news.remove(0);
             }
-            reports.push(report.clone());
+            news.push(told);
         };
         let _ = timeout(time, sync::watch(orders, &tell, &hear)).await;
-        let mut reports = reports.into_inner().unwrap_or_else(PoisonError::into_inner);
+        let news = news.into_inner().unwrap_or_else(PoisonError::into_inner);
         // Of a computer that has nothing to tell since, the end is how it is.
-        if reports.is_empty() {
-            reports = sync::sync_all(orders.iter(), &tell).await;
+        match news.is_empty() {
+            true => once().await,
+            false => news,
         }
-        reports
     };
     tokio::select! {
-        reports = work => reports,
+        news = work => news,
         () = telling => Vec::new(),
     }
 }

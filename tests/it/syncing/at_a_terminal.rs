@@ -1,12 +1,6 @@
 //! `mcp-bridge sync`, as a person enters it.
 
-use std::process::Stdio;
-
-use tokio::io::{AsyncBufReadExt, BufReader};
-
 use super::{Allowed, User, has, has_not};
-#[cfg(unix)]
-use crate::common::soon;
 use crate::common::{is, until};
 
 #[tokio::test]
@@ -58,7 +52,14 @@ async fn a_person_syncs_any_folder_and_is_told_file_by_file() {
             ["programs", "12"],
             "12 names no folder of a computer: it takes COMPUTER:/PATH, such as 12:/programs.",
         ),
-        (["none", "12:/programs"], "can't be opened as a folder"),
+        (
+            ["none", "12:/programs"],
+            "none can't be opened as a folder: there is none. Make it, or name another\n",
+        ),
+        (
+            ["programs/main.lua", "12:/programs"],
+            "can't be opened as a folder: it is a file. Name the folder that it is in\n",
+        ),
     ] {
         let (is_well, _, noted) = user.enters(&arguments).await;
         assert!(!is_well);
@@ -74,67 +75,6 @@ async fn a_person_syncs_any_folder_and_is_told_file_by_file() {
         &noted,
         "No mcp-bridge of this version runs that could be asked.",
     );
-}
-
-#[tokio::test]
-async fn a_watch_follows_both_sides_until_it_is_ended() {
-    let mut user = User::new(Allowed::Pull).await;
-    let computer = user.computer(12, "").await;
-    user.write("main.lua", "1");
-    let mut command = user.command(&["programs", "12:/programs", "--both", "--watch"]);
-    command.stderr(Stdio::null());
-    let mut watching = command.spawn().unwrap();
-    let mut said = BufReader::new(watching.stdout.take().unwrap()).lines();
-    let mut says = async |what: &str| {
-        // What is away is waited for, as long as any request.
-        let patience = crate::common::PATIENCE * 3;
-        let line = async {
-            loop {
-                let line = said.next_line().await.unwrap().expect(what);
-                if line.contains(what) {
-                    return line;
-                }
-            }
-        };
-        match tokio::time::timeout(patience, line).await {
-            Ok(line) => line,
-            Err(_) => panic!("it was not said: {what}"),
-        }
-    };
-    says("Sent: main.lua.").await;
-    // Another sync waits for its turn.
-    has(&user.syncs(serde_json::json!({})).await, "1 alike already.");
-    user.write("main.lua", "2");
-    says("Sent: main.lua.").await;
-    assert_eq!(
-        computer.read_file("programs/main.lua").as_deref(),
-        Some(b"2".as_slice())
-    );
-    computer.write_file("programs/main.lua", b"3").unwrap();
-    says("Fetched: main.lua.").await;
-    assert_eq!(user.read("main.lua").as_deref(), Some(b"3".as_slice()));
-
-    // A computer that goes away is told of, and synced when it is back.
-    computer.unload();
-    user.write("main.lua", "4");
-    says("Stopped: ").await;
-    computer.load();
-    says("Sent: main.lua.").await;
-    until("it is there", async || {
-        is(
-            computer.read_file("programs/main.lua").as_deref() == Some(b"4".as_slice()),
-            "not yet",
-        )
-    })
-    .await;
-    #[cfg(unix)]
-    {
-        let pid = rustix::process::Pid::from_raw(watching.id().unwrap().cast_signed()).unwrap();
-        rustix::process::kill_process(pid, rustix::process::Signal::INT).unwrap();
-        let ended = soon("it ends", watching.wait()).await.unwrap();
-        assert!(ended.success());
-    }
-    user.bridge.leave().await;
 }
 
 #[cfg(unix)]

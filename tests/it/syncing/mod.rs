@@ -6,6 +6,9 @@ mod losing_nothing;
 mod pulling;
 mod pushing;
 mod refusals;
+mod renaming;
+mod trash;
+mod watching;
 
 use std::{
     fs,
@@ -19,7 +22,11 @@ use mcp_bridge::{
 };
 use serde_json::{Value, json};
 use tempfile::TempDir;
-use tokio::{process::Command, runtime::Handle};
+use tokio::{
+    io::{AsyncBufReadExt, BufReader, Lines},
+    process::{Child, ChildStdout, Command},
+    runtime::Handle,
+};
 
 use crate::common::{
     bridge::{Bridge, ToolAnswer},
@@ -142,6 +149,26 @@ impl User {
         call
     }
 
+    /// Pauses all bridges.
+    fn pauses(&self) {
+        let paused = std::process::Command::new(env!("CARGO_BIN_EXE_mcp-bridge"))
+            .arg("pause")
+            .env("MCP_BRIDGE_STATE_DIR", self.home.path().join("state"))
+            .env("MCP_BRIDGE_CONFIG_DIR", self.home.path().join("config"))
+            .output()
+            .unwrap();
+        assert!(paused.status.success());
+    }
+
+    /// `mcp-bridge sync --watch` that has begun, and what it says.
+    fn watch(&self, arguments: &[&str]) -> Watch {
+        let mut command = self.command(arguments);
+        command.arg("--watch").stderr(Stdio::null());
+        let mut process = command.spawn().unwrap();
+        let said = BufReader::new(process.stdout.take().unwrap()).lines();
+        Watch { process, said }
+    }
+
     fn command(&self, arguments: &[&str]) -> Command {
         let mut command = Command::new(env!("CARGO_BIN_EXE_mcp-bridge"));
         command
@@ -168,6 +195,33 @@ impl User {
             text(output.stdout),
             text(output.stderr),
         )
+    }
+}
+
+/// A watch of a person's.
+struct Watch {
+    process: Child,
+    said: Lines<BufReader<ChildStdout>>,
+}
+
+impl Watch {
+    /// The next line that has this in it, and those before it.
+    async fn says(&mut self, what: &str) -> Vec<String> {
+        // What is away is waited for, as long as any request.
+        let patience = crate::common::PATIENCE * 3;
+        let mut lines = Vec::new();
+        let line = async {
+            loop {
+                let line = self.said.next_line().await.unwrap().expect(what);
+                lines.push(line);
+                if lines.last().unwrap().contains(what) {
+                    return;
+                }
+            }
+        };
+        let is_said = tokio::time::timeout(patience, line).await.is_ok();
+        assert!(is_said, "it was not said: {what}: {lines:?}");
+        lines
     }
 }
 

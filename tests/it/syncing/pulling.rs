@@ -57,7 +57,7 @@ async fn a_pull_writes_what_programs_of_the_game_have_and_nothing_that_this_mach
     );
     has(
         &said,
-        "Not synced: Twin.lua: the computer has another of the same name but for capital letters.",
+        "Not synced: Twin.lua: the computer has another of the same name but for capital letters: rename one of them there.",
     );
     for (path, bytes) in files {
         assert!(user.read(path).as_deref() == Some(*bytes), "{path}");
@@ -75,10 +75,12 @@ async fn a_pull_writes_what_programs_of_the_game_have_and_nothing_that_this_mach
         .await;
     let said = user.answers(user.call(json!({"way": "pull"}))).await.text;
     has(&said, "1 fetched, 6 bytes, 3 alike already.");
-    has(
-        &said,
-        "Overwritten though changed since the last sync: startup.",
-    );
+    let words = "Overwritten though changed since the last sync, and kept in .before-sync/";
+    has(&said, words);
+    has(&said, ": startup.\n");
+    let (_, kept) = said.split_once(words).unwrap();
+    let kept = format!(".before-sync/{}/startup", kept.split(':').next().unwrap());
+    assert_eq!(user.read(&kept).as_deref(), Some(b"mine".as_slice()));
     has(
         &said,
         "left on the other (delete takes them away there too): empty.txt.",

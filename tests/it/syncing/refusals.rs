@@ -113,17 +113,11 @@ async fn a_player_who_is_asked_a_pause_and_a_file_of_too_many_bytes_hold_a_push_
     has(&answer.text, "the next sync goes on from there.");
     has(
         &answer.text,
-        "Not synced: large.bin: it has more than 4194304 bytes.",
+        "Not synced: large.bin: it has more than 4 MiB, the most of a file that is synced: split it, or leave it out by a .gitignore.",
     );
     assert_eq!(computer.read_file("programs/main.lua"), None);
 
-    let paused = std::process::Command::new(env!("CARGO_BIN_EXE_mcp-bridge"))
-        .arg("pause")
-        .env("MCP_BRIDGE_STATE_DIR", user.home.path().join("state"))
-        .env("MCP_BRIDGE_CONFIG_DIR", user.home.path().join("config"))
-        .output()
-        .unwrap();
-    assert!(paused.status.success());
+    user.pauses();
     has(&user.fails(json!({})).await, "paused");
     let (is_well, said, _) = user.enters(&["programs", "12:/programs"]).await;
     assert!(!is_well);
