@@ -16,8 +16,9 @@ use tokio_tungstenite::{accept_async, connect_async, tungstenite::Message};
 
 use crate::{
     Result,
+    echo::Chain,
     process::{Process, bridge, call, initialize, itself, resident},
-    table::{Samples, print, sample, time},
+    table::{Samples, compare, print, sample, time},
 };
 
 const SPAWNS: usize = 20;
@@ -112,22 +113,27 @@ pub fn round_trip_of_a_guest(runtime: &Runtime) -> Result<()> {
     guest.open()?;
     guest.wait_for_computers(1)?;
     let line = call(7, 1).to_string();
-    let (mut of_guest, mut of_owner) = (Vec::new(), Vec::new());
+    let (mut one, mut two) = (Chain::start(1)?, Chain::start(2)?);
+    let mut times = [const { Vec::new() }; 4];
     for round in 0..ROUND_TRIPS + 200 {
-        let times = (guest.timed(&line)?, owner.timed(&line)?);
+        let of_round = [
+            guest.timed(&line)?,
+            owner.timed(&line)?,
+            two.once(&line)?,
+            one.once(&line)?,
+        ];
         // The first ones warm up.
         if round >= 200 {
-            of_guest.push(times.0);
-            of_owner.push(times.1);
+            times
+                .iter_mut()
+                .zip(of_round)
+                .for_each(|(all, one)| all.push(one));
         }
     }
-    let (guest, owner) = (Samples(of_guest).sorted(), Samples(of_owner).sorted());
-    print(
-        "exec-lua through a guest, median",
-        &time(guest.median()),
-        &format!("{} through the owner", time(owner.median())),
-        &format!("{:.1}", guest.median() / owner.median()),
-    );
+    let [guest, owner, two, one] = times.map(|all| Samples(all).sorted().median());
+    let through = "exec-lua through a guest, median";
+    compare(through, guest, owner, "through the owner");
+    compare("the same of bare relays, two", two, one, "through one");
     Ok(())
 }
 

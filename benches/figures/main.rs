@@ -25,6 +25,7 @@ fn main() -> Result<()> {
     // This program is also the floors and the peers, as children of itself.
     match arguments.peek().map(String::as_str) {
         Some("--as-cat") => return echo::as_cat(),
+        Some(echo::RELAY) => return echo::as_relay(),
         Some("--as-rmcp-echo") => return Runtime::new()?.block_on(echo::as_rmcp_echo()),
         #[cfg(target_os = "linux")]
         Some(fleet::crowd::ROLE) => return fleet::crowd::run(),
