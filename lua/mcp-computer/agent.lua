@@ -198,24 +198,24 @@ function agent.new(options)
     clock = clock,
     policy = options.policy,
     consent = consent.new(clock, options.host),
-    timer = nil,        -- the one timer that runs
-    timer_due = nil,    -- when it is to fire, in seconds
-    turn_due = nil,     -- when the agent's turn comes at the latest, while it has yielded with work to do
-    fatal = nil,        -- why the agent has to end
+    -- timer = nil: the one timer that runs
+    -- timer_due = nil: when it is to fire, in seconds
+    -- turn_due = nil: when the agent's turn comes at the latest, while it has yielded with work to do
+    -- fatal = nil: why the agent has to end
     is_stopped = false, -- whether the player has said that it is to
-    linked_at = nil,    -- since when the link stands, in seconds
-    left_at = nil,      -- when the last one ended
-    trouble = nil,      -- why it did, or why none came to be
-    last_report = nil,  -- the failure that is on the screen
-    other_since = nil,  -- when a message to another agent of this computer was seen first while not linked, in seconds
-    update = nil,       -- the source of a new version that is to take this one's place
-    update_due = nil,   -- when it does at the latest, in seconds
-    check_url = nil,    -- the address that the game is asked to check
-    label = nil,        -- the label that the bridge was told last
-    label_of = nil,     -- the connection on which it was
+    -- linked_at = nil: since when the link stands, in seconds
+    -- left_at = nil: when the last one ended
+    -- trouble = nil: why it did, or why none came to be
+    -- last_report = nil: the failure that is on the screen
+    -- other_since = nil: when a message to another agent of this computer was seen first while not linked, in seconds
+    -- update = nil: the source of a new version that is to take this one's place
+    -- update_due = nil: when it does at the latest, in seconds
+    -- check_url = nil: the address that the game is asked to check
+    -- label = nil: the label that the bridge was told last
+    -- label_of = nil: the connection on which it was
     is_paused = false,  -- whether it was told that nothing new begins here
-    told_at = nil,      -- when one of both was told by an event, in seconds
-    label_due = nil,    -- when the label is looked at next, in seconds, while the bridge can be told
+    -- told_at = nil: when one of both was told by an event, in seconds
+    -- label_due = nil: when the label is looked at next, in seconds, while the bridge can be told
   }, agent)
   local function send(connection, message)
     return self.link:send(connection, message)

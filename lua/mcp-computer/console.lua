@@ -293,21 +293,21 @@ function console.new(options)
     output = options.output,
     on_much = options.on_much,
     parent = parent,
-    target = nil,          -- the terminal that is drawn on, once something is
+    -- target = nil: the terminal that is drawn on, once something is
     is_touched = false,    -- whether the code has used it since it last printed
     shows_print = options.where == console.SCREEN,
     is_line_start = true,  -- whether the output's last line has ended
-    end_x = nil,           -- where on the target the output ends, if it is shown there
-    end_y = nil,
-    line = nil,            -- what was drawn right after that: {y, from, text}
-    last = nil,            -- what was printed last, and where it began: {x, y, text}
+    -- end_x = nil: where on the target the output ends, if it is shown there
+    -- end_y = nil
+    -- line = nil: what was drawn right after that: {y, from, text}
+    -- last = nil: what was printed last, and where it began: {x, y, text}
     -- Of a window of its own:
-    width = nil,
-    height = nil,
-    tail = nil,            -- the end of the output
-    undrawn = nil,         -- what of it is not on the target yet
-    paper = nil,
-    view = nil,            -- what others read of it
+    -- width = nil
+    -- height = nil
+    -- tail = nil: the end of the output
+    -- undrawn = nil: what of it is not on the target yet
+    -- paper = nil
+    -- view = nil: what others read of it
   }, console)
   if options.where == console.JOB then
     local width, height = parent.getSize()

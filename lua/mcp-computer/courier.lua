@@ -30,11 +30,11 @@ function courier.new(options)
   return setmetatable({
     options = options,
     memory = options.memory,
-    connection = nil,  -- the present one, if its bridge speaks version 2
+    -- connection = nil: the present one, if its bridge speaks version 2
     requests = {},     -- those that have, or may have, something to send, oldest first
     replay = {},       -- those that are told to a bridge that was linked just now, before all else
     turn = 0,          -- the request, as an index of `requests`, that had its turn last
-    wake_at = nil,     -- when there is something to do, in seconds
+    -- wake_at = nil: when there is something to do, in seconds
     outgoing = outgoing.new(options),
   }, courier)
 end

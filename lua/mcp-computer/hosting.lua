@@ -70,24 +70,24 @@ function hosting.new(options)
     program = options.program,
     greets = options.greets,
     version = options.version,
-    serve = nil,       -- what the agent's coroutine runs
+    -- serve = nil: what the agent's coroutine runs
     parent = parent,
     is_outermost = rawequal(parent, term_native()),
     root = root,
     terminal = new_terminal(root),
     line = status_line.new(parent, options.has_line),
     tabs = options.program.multishell and tabs.new() or nil,
-    shell = nil,       -- of both coroutines: {thread, filter, terminal}
-    agent = nil,
+    -- shell = nil: of both coroutines: {thread, filter, terminal}
+    -- agent = nil
     is_shell_over = false,
-    problem = nil,     -- what ended the shell, if it was an error
-    owns = nil,        -- tells which events are the agent's own
-    why_ended = nil,   -- what ended the agent, if it has ended
+    -- problem = nil: what ended the shell, if it was an error
+    -- owns = nil: tells which events are the agent's own
+    -- why_ended = nil: what ended the agent, if it has ended
     backlog = {},      -- events that wait for the agent
     pressed = {},      -- events for the shell: {event, tab or nil}
     is_later = false,  -- whether an event was asked for, to go on
-    native = nil,      -- what the programs have as `term.native`
-    dialog = nil,      -- a window over all others, on which the agent asks the player something
+    -- native = nil: what the programs have as `term.native`
+    -- dialog = nil: a window over all others, on which the agent asks the player something
   }, hosting)
   self.native = function() return self.terminal end
   return self

@@ -220,19 +220,19 @@ function job.new(id, code, setup, options)
     owner = setup.owner,     -- to whom its answer goes
     output = setup.output,
     clock = options.clock,
-    filter = nil,            -- the only event it waits for
+    -- filter = nil: the only event it waits for
     is_answering = false,    -- its code has ended, and its answer is being written
     is_paused = false,       -- it goes on without an event
     is_built_in = setup.handler ~= nil and setup.handler.built_in ~= nil,
-    wake_at = nil,           -- when something built in goes on, in seconds
+    -- wake_at = nil: when something built in goes on, in seconds
     resumed_at = 0,          -- when it was resumed, in seconds
     ran = 0,                 -- how long it had run before, since it last yielded of its own accord
-    outcome = nil,           -- once it has ended: {ok, returns} or {ok, kind, message, traceback, hint}; `screen`
-    answer = nil,            -- what `answer` wrote
-    console = nil,
-    terminal = nil,          -- the one that it last used
-    printing = nil,
-    on_halt = nil,
+    -- outcome = nil: once it has ended: {ok, returns} or {ok, kind, message, traceback, hint}; `screen`
+    -- answer = nil: what `answer` wrote
+    -- console = nil
+    -- terminal = nil: the one that it last used
+    -- printing = nil
+    -- on_halt = nil
   }, job)
   self.console = console.new({
     output = self.output, on_much = function() give_way(self) end, where = setup.where,

@@ -72,7 +72,7 @@ function link.new(options)
     -- Of the present attempt: {url, socket, mode, version, limit, greet_until, linked_at, liveness}, whether it has
     -- `heard` something, and whether it was `greeted` by a hello-ok. Of one whose socket takes nothing any more, why it
     -- has `failed`, and until when its end is waited for: `failed_until`.
-    connection = nil,
+    -- connection = nil
   }, link)
 end
 

@@ -26,11 +26,11 @@ local FRAMES_AT_ONCE = 2
 function outgoing.new(options)
   return setmetatable({
     options = options,
-    connection = nil,  -- the present one
+    -- connection = nil: the present one
     frames = {},       -- on their way, or waiting for that, oldest first; see `outgoing:send`
     count = 0,         -- frames so far
     turn = 0,          -- the frame, as an index of `frames`, that had its turn last
-    wake_at = nil,     -- when there is something to do, in seconds
+    -- wake_at = nil: when there is something to do, in seconds
   }, outgoing)
 end
 

@@ -60,8 +60,8 @@ function presence.ask(name, about)
     name = name, about = about,
     questions = 1,   -- how many were asked, that which is under way among them
     is_earlier = {}, -- names of others whose question came before the first of this one
-    timer = nil,     -- until the present question is taken for lost
-    ended = nil,     -- what one says that has ended
+    -- timer = nil: until the present question is taken for lost
+    -- ended = nil: what one says that has ended
   }, presence)
   ask_again(self)
   while self.questions <= QUESTIONS do

@@ -19,7 +19,7 @@ local PROGRAM = "/rom/programs/advanced/multishell.lua"
 function tabs.new()
   return setmetatable({
     entries = {},  -- of all tabs, in the order of multishell's: {window, thread}
-    api = nil,     -- multishell's own
+    -- api = nil: multishell's own
   }, tabs)
 end
 

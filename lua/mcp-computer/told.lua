@@ -33,7 +33,7 @@ function told.new()
     bytes = 0,   -- of their texts
     count = 0,   -- lines so far, up to the first that is too many
     lost = 0,    -- lines dropped since some were taken
-    step = nil,  -- {progress, done, total}: how far the handler has come, if that waits
+    -- step = nil: {progress, done, total}: how far the handler has come, if that waits
   }, told)
 end
 

@@ -153,8 +153,8 @@ function update.try(options)
   if not chunk then return tostring(malformed) end
   local self = {
     running = create(chunk),
-    filter = nil,  -- the event it waits for; nil: any
-    problem = nil, -- why it is not to stay, or has ended
+    -- filter = nil: the event it waits for; nil: any
+    -- problem = nil: why it is not to stay, or has ended
     sockets = {},  -- by their URLs: those that were opened meanwhile
   }
   turn(self, unpack(options.arg, 1, #options.arg))
