@@ -4,11 +4,9 @@
 -- queues never counts (@{input.mark}).
 
 local input = require("mcp-computer.input")
-local number = require("mcp-computer.number")
 
-local ceil, max, min = math.ceil, math.max, math.min
-local find, format, gmatch, gsub, lower, sub = string.find, string.format, string.gmatch, string.gsub, string.lower,
-  string.sub
+local max, min = math.max, math.min
+local find, format, gsub, lower, sub = string.find, string.format, string.gsub, string.lower, string.sub
 local remove = table.remove
 local pcall, setmetatable = pcall, setmetatable
 local print, write = print, write
@@ -20,16 +18,16 @@ consent.__index = consent
 
 --- Questions that may wait, the one that is asked among them.
 consent.LIMIT = 16
--- How long the player has to answer.
+-- How long the player has to answer, from the last page that they turned to on.
 local ANSWER_SECONDS = 60
 -- Rows of the screen that show what is to run, at least and at most, and those that the rest of a question takes.
 local LEAST_ROWS, MOST_ROWS, OTHER_ROWS = 3, 12, 5
 -- Characters of an answer, and of what a bridge calls what it asks for; more are not taken, or shown.
 local TYPED_LIMIT, HEADING_LIMIT = 8, 60
 
-local YES = { y = true, yes = true }
-local NO = { n = true, no = true }
+local ANSWERS = { y = true, yes = true, n = false, no = false }
 
+local BEHIND = "its player was still asked about another, which list-jobs shows. Call again once that is answered"
 local HINT = "Ask a person at that computer, and then ask again."
 
 local function refusal(message, hint)
@@ -52,7 +50,7 @@ function consent.new(clock, host)
     host = host,
     waiting = {},  -- questions, see `consent:ask`; the first is asked, once it has `due`
     typed = "",    -- the answer so far
-    wake_at = nil, -- when something is to be done, in seconds
+    -- wake_at = nil: when something is to be done, in seconds
   }, consent)
 end
 
@@ -61,39 +59,53 @@ local function say(line)
   pcall(print, line)
 end
 
--- What is to run, as far as the screen has room for it: what is left out is said.
-local function shown(text)
+-- Shows a text from a byte on, as far as the screen has room for it. Returns where the rest begins.
+local function show_rows(text, at)
   local ok, width, height = pcall(term.getSize)
   if not ok then width, height = 51, 19 end
   local rows = max(LEAST_ROWS, min(MOST_ROWS, height - OTHER_ROWS))
-  -- Characters that would move the cursor, or show nothing, could hide what follows.
-  text = gsub(gsub(text, "\r\n?", "\n"), "[^\n\32-\126]", "?")
-  local lines, used = {}, 0
-  for line in gmatch(text .. "\n", "(.-)\n") do
-    if rows == 0 then break end
-    if find(line, "%S") then
-      local part = sub(line, 1, rows * width)
-      lines[#lines + 1] = part
-      rows = rows - ceil(#part / width)
-      line = part
+  while rows > 0 and at <= #text do
+    local stop = find(text, "\n", at, true) or #text + 1
+    local after = min(stop, at + width)
+    local row = sub(text, at, after - 1)
+    if find(row, "%S") then
+      say(row)
+      rows = rows - 1
     end
-    used = used + #line + 1
+    at = after == stop and after + 1 or after
   end
-  if used < #text then lines[#lines + 1] = "... and " .. number.format(#text - used) .. " more bytes" end
-  return lines
+  return at
+end
+
+-- Shows a page of the first question, if there is such a one: 0 is what is to run in short, the others are all of it.
+local function turn_to(self, question, page)
+  local text, starts = page == 0 and question.brief or question.text, question.starts
+  if not starts[page] or page > 0 and starts[page] > #text then return end
+  if self.typed ~= "" then say("") end
+  question.page, question.due, self.typed = page, self.clock() + ANSWER_SECONDS, ""
+  local after = show_rows(text, starts[page])
+  local left = #text - after + 1
+  if page == 0 and question.brief ~= question.text then after = 1 end
+  starts[page + 1] = after
+  if after <= #question.text then
+    say("... " .. (left > 0 and "and " .. left .. " more bytes" or "all of it") .. ": press down")
+  end
+  say(format("Type yes or no, and Enter, within %d s:", ANSWER_SECONDS))
+end
+
+-- Characters that would move the cursor, or show nothing, could hide what follows.
+local function plain(text)
+  return (gsub(gsub(text, "\r\n?", "\n"), "[^\n\32-\126]", "?"))
 end
 
 -- Shows the first question to the player.
 local function show(self, question)
-  question.due = self.clock() + ANSWER_SECONDS
-  self.typed = ""
   if self.host then self.host.open_dialog() end
   question.on_shown()
-  local heading = gsub(sub(question.heading, 1, HEADING_LIMIT), "[^\32-\126]", "?")
-  say("A bridge wants to run here, by " .. heading .. ":")
-  local lines = shown(question.text)
-  for i = 1, #lines do say(lines[i]) end
-  say(format("Type yes or no, and Enter, within %d s:", ANSWER_SECONDS))
+  say("A bridge wants to run here, by " .. gsub(sub(question.heading, 1, HEADING_LIMIT), "[^\32-\126]", "?") .. ":")
+  question.text = plain(question.text)
+  question.brief, question.starts = question.brief and plain(question.brief) or question.text, { [0] = 1 }
+  turn_to(self, question, 0)
 end
 
 -- Takes out a question, and says how it ended.
@@ -108,6 +120,7 @@ end
 
 --- Puts a question to the player, once those before it are answered.
 -- @tparam table question `key`: tells it from all others; `heading`: what the bridge calls it; `text`: what is to run;
+--   `brief`: the same in short, if it is not;
 --   `is_late()`: whether it may not begin any more; `on_late()`: called if that was so before the player saw it;
 --   `on_shown()`: called when the player sees it; `on_yes()`; `on_no(outcome)`: called with how it ended without a yes.
 -- @treturn boolean Whether there was room for it.
@@ -147,7 +160,8 @@ function consent:cancel(key, why)
   if question.due then
     question.on_no(refusal("it was cancelled before the player had allowed it" .. (why and ": " .. why or "")))
   else
-    question.on_no({ ok = false, kind = "cancelled", message = why or "cancelled", not_begun = true })
+    why = why or index > 1 and BEHIND or "cancelled"
+    question.on_no({ ok = false, kind = "cancelled", message = why, not_begun = true })
   end
   return true
 end
@@ -162,12 +176,12 @@ end
 
 -- The player has ended a line.
 local function answered(self)
-  local word = lower(self.typed)
+  local answer = ANSWERS[lower(self.typed)]
   self.typed = ""
   say("")
-  if YES[word] then
+  if answer then
     settle(self, 1, "It begins.").on_yes()
-  elseif NO[word] then
+  elseif answer == false then
     self:refuse()
   else
     say("Please type yes or no, and Enter:")
@@ -198,6 +212,10 @@ function consent:input(event)
     answered(self)
   elseif name == "key" and value == keys.backspace then
     take_back_letter(self)
+  elseif name == "key" and (value == keys.down or value == keys.pageDown) then
+    turn_to(self, question, question.page + 1)
+  elseif name == "key" and (value == keys.up or value == keys.pageUp) then
+    turn_to(self, question, question.page - 1)
   end
 end
 

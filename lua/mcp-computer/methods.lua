@@ -10,7 +10,8 @@ local json = require("mcp-computer.json")
 local policy = require("mcp-computer.policy")
 local view = require("mcp-computer.view")
 
-local find = string.find
+local find, gsub, sub = string.find, string.gsub, string.sub
+local concat, huge, sort = table.concat, math.huge, table.sort
 local next, pcall, rawequal, type = next, pcall, rawequal, type
 
 -- The handlers that bridges have shipped here.
@@ -76,15 +77,19 @@ by_name["ping"] = function()
   return { ok = true, result = "pong from " .. identity.name() }, true
 end
 
+local WRONG_WHERE = "params.where must be \"job\" or \"screen\""
+
+local function is_where(where)
+  return where == nil or where == console.JOB or where == console.SCREEN
+end
+
 by_name["exec-lua"] = function(params, start)
   local code = params.code
   if type(code) ~= "string" then
     return refusal("exec-lua needs a string in params.code", "Send the Lua source to run as params.code."), false
   end
-  local where = params.where
-  if where ~= nil and where ~= console.JOB and where ~= console.SCREEN then
-    return refusal("params.where must be \"job\" or \"screen\"", "Leave it out, and what is drawn is on the computer's "
-      .. "screen."), false
+  if not is_where(params.where) then
+    return refusal(WRONG_WHERE, "Leave it out, and what is drawn is on the computer's screen."), false
   end
   local outcome = start(code, params)
   return outcome, outcome == nil
@@ -98,13 +103,11 @@ local function is_size(value)
 end
 
 by_name["run-program"] = function(params, start)
-  local command, where = params.command, params.where
+  local command = params.command
   if type(command) ~= "string" or not find(command, "%S") then
     return refusal("run-program needs a command line in params.command", "Such as \"ls /\"."), false
   end
-  if where ~= nil and where ~= console.JOB and where ~= console.SCREEN then
-    return refusal("params.where must be \"job\" or \"screen\""), false
-  end
+  if not is_where(params.where) then return refusal(WRONG_WHERE), false end
   if not is_size(params.width) or not is_size(params.height) then
     return refusal("params.width and params.height must be whole numbers from 1 to " .. MOST_CELLS), false
   end
@@ -193,6 +196,29 @@ local function is_harmless(method, params)
   return type(params.source) ~= "string" or harmless.is_source(params.hash, params.source)
 end
 
+-- Characters of a text that the player is shown at first.
+local BRIEF = 120
+
+local function is_shorter(a, b)
+  return #a < #b or #a == #b and a < b
+end
+
+-- A handler's arguments for the player. What is short comes first, since it says what is touched.
+local function words(value, most, is_inside)
+  if type(value) ~= "table" then
+    local said = json.encode(value, json.RAW)
+    if #said <= most then return said end
+    return sub(said, 1, most) .. "... (" .. #said - most .. " more characters)"
+  end
+  local list = {}
+  for i = 1, #value do list[i] = words(value[i], most, value.n == nil) end
+  if not list[1] then
+    for key, item in next, value do list[#list + 1] = gsub(key, "%c", "?") .. ": " .. words(item, most, true) end
+    sort(list, is_shorter)
+  end
+  return is_inside and "{ " .. concat(list, ", ") .. " }" or concat(list, "\n")
+end
+
 -- What the player is asked: what is to run, and what the bridge calls it.
 local function question_of(method, params, code, handler)
   if not handler or handler.is_program then return { heading = method, text = code } end
@@ -202,10 +228,10 @@ local function question_of(method, params, code, handler)
     if not ok then ok, given = pcall(json.encode, params, json.RAW) end
     return { heading = method, text = ok and given or method }
   end
-  local arguments = {}
-  for i = 1, handler.arguments.n do arguments[i] = handler.arguments[i] end
-  local ok, given = pcall(json.encode, json.array(arguments), json.RAW)
-  return { heading = handler.name, text = (ok and given or "") .. "\n" .. code }
+  return {
+    heading = handler.name .. (handler.method and ", " .. handler.method or ""),
+    brief = words(handler.arguments, BRIEF) .. "\n" .. code, text = words(handler.arguments, huge) .. "\n" .. code,
+  }
 end
 
 --- Starts what a request asks for.

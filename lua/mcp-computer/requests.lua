@@ -52,12 +52,12 @@ function requests.new(options)
     memory = options.memory,
     consent = options.consent,
     count = 0,       -- requests so far
-    holder = nil,    -- the request whose job holds the turtle
+    -- holder = nil: the request whose job holds the turtle
     sweep_at = 0,    -- when requests are looked through next, in seconds
     attached = {},   -- by their keys: requests whose jobs run while a bridge claims them
-    linked_on = nil, -- the connection on which they were looked at last
+    -- linked_on = nil: the connection on which they were looked at last
     linked_at = 0,   -- since when that is the present one, in seconds
-    wake_at = nil,   -- when one of them is to be stopped, in seconds
+    -- wake_at = nil: when one of them is to be stopped, in seconds
   }, requests)
 end
 
@@ -105,18 +105,18 @@ local function new_request(self, frame, arrived_at)
     is_job = false,
     has_begun = false,  -- whether its job has, or its question: that counts as begun
     is_asking = false,  -- whether the player is asked yet whether it may run
-    code = nil,         -- a job's code, or the beginning of it
-    exclusive = nil,    -- whether the job holds the turtle
-    stream = nil,       -- what the job prints
-    printed = nil,      -- bytes it has printed, once it has ended
-    ok = nil,           -- how it ended
-    answer = nil,       -- from `reply.raw`, while it is kept
-    answered_on = nil,  -- the connection on which it was sent
-    parts = nil,        -- see `outgoing:send`, if it is sent in parts
-    claimed_on = nil,   -- the connection on which a bridge asked for it last
-    unclaimed_at = nil, -- since when that is gone, in seconds
+    -- code = nil: a job's code, or the beginning of it
+    -- exclusive = nil: whether the job holds the turtle
+    -- stream = nil: what the job prints
+    -- printed = nil: bytes it has printed, once it has ended
+    -- ok = nil: how it ended
+    -- answer = nil: from `reply.raw`, while it is kept
+    -- answered_on = nil: the connection on which it was sent
+    -- parts = nil: see `outgoing:send`, if it is sent in parts
+    -- claimed_on = nil: the connection on which a bridge asked for it last
+    -- unclaimed_at = nil: since when that is gone, in seconds
     detached = false,   -- whether a bridge said that the job goes on by itself
-    has_arrived = nil,  -- whether its answer has, or there is none
+    -- has_arrived = nil: whether its answer has, or there is none
   }
 end
 
@@ -166,7 +166,7 @@ end
 -- Asks the player whether a request's job may begin. Returns nil, or the outcome of one that can't be asked about.
 local function ask(self, request, question, begin)
   local is_taken = self.consent:ask({
-    key = request.key, heading = question.heading, text = question.text,
+    key = request.key, heading = question.heading, text = question.text, brief = question.brief,
     is_late = function() return request.start_before ~= nil and identity.time() >= request.start_before end,
     on_late = function() finish(self, request, job.expired()) end,
     on_shown = function()

@@ -200,8 +200,10 @@ impl Errand<'_> {
                         Telling::new(context, computer, &job, behalf.belongs, behalf.handler);
                     telling.from(printed).tell_last().await;
                     let mut asked = ended(computer, &job, read);
+                    let not_begun = job.look(outcome::why_not_begun);
+                    let is_told = not_begun.is_some_and(|why| why != outcome::STOPPED_BEFORE);
                     // It may also have come to its own end meanwhile.
-                    if job.look(outcome::was_stopped) {
+                    if !is_told && job.look(outcome::was_stopped) {
                         asked.ran.end = Err(RunError::Stopped { computer: name, ms });
                     }
                     asked

@@ -217,11 +217,33 @@ fn quote(text: &str) -> String {
     literal
 }
 
+/// Why a job had not begun where the agent gives no reason.
+pub const STOPPED_BEFORE: &str = "it was stopped before it began";
+
+/// Why a job that was stopped had not begun; nothing if it had, or has not been stopped.
+pub fn why_not_begun(progress: &Progress) -> Option<String> {
+    let End::Answered(answer) = progress.end.as_deref()? else {
+        return None;
+    };
+    let error = answer.error.as_ref();
+    let stopped = error.filter(|error| error.not_begun && error.kind == ErrorKind::Cancelled)?;
+    Some(why_stopped(stopped).to_owned())
+}
+
+/// Why a job was stopped that had not begun: the agent says so where its player had yet to answer another question.
+fn why_stopped(error: &AgentError) -> &str {
+    match error.message.as_str() {
+        "" | "cancelled" => STOPPED_BEFORE,
+        why => why,
+    }
+}
+
 /// A stop is no error: it is what somebody asked for. The agent adds why where nobody did.
 fn stop_text(computer: &Computer, error: &AgentError) -> String {
     let name = name_of(&computer.facts());
     if error.not_begun {
-        return format!("The code was not run on computer {name}: it was stopped before it began.");
+        let why = why_stopped(error);
+        return format!("The code was not run on computer {name}: {why}.");
     }
     let stopped = format!("The code was stopped before its end on computer {name}");
     match error.message.as_str() {

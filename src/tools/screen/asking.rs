@@ -152,6 +152,12 @@ impl Question<'_> {
             }
             Waited::Running | Waited::NotTaken | Waited::Away(_) => {
                 computer.stop(&asked.job, STOP_TIME).await;
+                if let Some(why) = asked.job.look(outcome::why_not_begun) {
+                    let name = name();
+                    return Err(AskError::Failed(format!(
+                        "Nothing was done on computer {name}: {why}."
+                    )));
+                }
                 if let Some(away) = why_out_of_reach(computer, SystemTime::now()) {
                     return Err(AskError::Away {
                         computer: name(),

@@ -1,5 +1,7 @@
 //! What an agent lets bridges do: `--policy full`, `ask` and `read-only`. The agent keeps to it, whatever a bridge says.
 
+mod questions;
+
 use std::net::SocketAddr;
 
 use futures_util::{SinkExt, StreamExt};
