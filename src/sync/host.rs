@@ -3,32 +3,27 @@
 //! Everything is opened from the folder's own handle, name by name, and no symbolic link is followed on the way: so what a
 //! name means is decided when it is opened, whoever moves things about meanwhile.
 
+mod files;
+mod walking;
+
 use std::{
-    collections::BTreeMap,
-    io::{self, Read, Write},
+    io,
     path::{Component, Path, PathBuf},
     sync::Arc,
 };
 
-use cap_fs_ext::{DirExt, FollowSymlinks, OpenOptionsFollowExt};
+use cap_fs_ext::DirExt;
 use cap_std::{
     ambient_authority,
-    fs::{Dir, File, Metadata, OpenOptions},
+    fs::{Dir, Metadata},
 };
 use thiserror::Error;
 
-use super::{
-    digest,
-    entry::{Entry, LARGEST, LARGEST_IN_ALL, MOST_FILES, TOO_LARGE},
-    ignored::Ignored,
-    names,
-};
+use super::{digest, entry::LARGEST, names};
+use files::{create, read};
+use walking::Stop;
 
-/// The most files and folders that are looked at, those that are ignored included.
-const WALKED: usize = 20_000;
-
-/// The largest `.gitignore` that is read, in bytes.
-const LARGEST_IGNORE: u64 = 256 * 1024;
+pub use walking::Tree;
 
 /// What a file is called that is not whole yet; a number follows. It begins with a dot, so that no sync takes it along.
 const NEW: &str = ".mcp-bridge-sync-";
@@ -76,17 +71,6 @@ pub enum Now {
     Another(Host),
     /// No folder, or one that a link leads to.
     Away,
-}
-
-/// What is in a folder.
-#[derive(Debug, Default)]
-pub struct Tree {
-    /// Its files by their paths below it, with slashes.
-    pub files: BTreeMap<String, Entry>,
-    /// What is not synced, and why, as a sentence's end.
-    pub left: BTreeMap<String, String>,
-    /// What its `.gitignore` files say.
-    pub ignored: Ignored,
 }
 
 impl Host {
@@ -164,27 +148,16 @@ impl Host {
     /// # Errors
     /// It can't be read, or has too much.
     pub fn walk(&self) -> Result<Tree, HostError> {
-        let mut walk = Walk {
-            tree: Tree::default(),
-            looked_at: 0,
-            bytes: 0,
-        };
-        let too_much = |what| HostError::TooMuch {
-            path: self.path.clone(),
-            what,
-        };
-        match walk.folder(&self.folder, "") {
-            Ok(()) => {}
-            Err(Stop::Io(why)) => {
-                return Err(HostError::Unopened {
-                    path: self.path.clone(),
-                    why,
-                });
-            }
-            Err(Stop::TooMuch(what)) => return Err(too_much(what)),
-        }
-        without_twins(&mut walk.tree);
-        Ok(walk.tree)
+        walking::walk(&self.folder).map_err(|stop| match stop {
+            Stop::Io(why) => HostError::Unopened {
+                path: self.path.clone(),
+                why,
+            },
+            Stop::TooMuch(what) => HostError::TooMuch {
+                path: self.path.clone(),
+                what,
+            },
+        })
     }
 
     /// The bytes of a file of it.
@@ -331,126 +304,6 @@ impl Host {
     }
 }
 
-/// A walk through a folder.
-struct Walk {
-    tree: Tree,
-    looked_at: usize,
-    bytes: u64,
-}
-
-enum Stop {
-    Io(io::Error),
-    TooMuch(String),
-}
-
-impl From<io::Error> for Stop {
-    fn from(error: io::Error) -> Self {
-        Self::Io(error)
-    }
-}
-
-impl Walk {
-    fn folder(&mut self, folder: &Dir, prefix: &str) -> Result<(), Stop> {
-        if let Ok(rules) = read(folder, ".gitignore", LARGEST_IGNORE) {
-            let rules = String::from_utf8_lossy(&rules);
-            self.tree.ignored.add(prefix.trim_end_matches('/'), &rules);
-        }
-        let mut names = Vec::new();
-        for entry in folder.entries()? {
-            let entry = entry?;
-            self.looked_at += 1;
-            if self.looked_at > WALKED {
-                return Err(Stop::TooMuch(format!("{WALKED} files and folders")));
-            }
-            names.push(entry.file_name());
-        }
-        names.sort();
-        for name in names {
-            let Some(name) = name.to_str() else {
-                let path = format!("{prefix}{}", name.to_string_lossy());
-                self.leave(path, "its name is no Unicode");
-                continue;
-            };
-            if !names::is_passed_over(name) {
-                self.entry(folder, prefix, name)?;
-            }
-        }
-        Ok(())
-    }
-
-    fn entry(&mut self, folder: &Dir, prefix: &str, name: &str) -> Result<(), Stop> {
-        let path = format!("{prefix}{name}");
-        let metadata = match folder.symlink_metadata(name) {
-            Ok(metadata) => metadata,
-            // It went meanwhile, or can't be looked at.
-            Err(error) => {
-                self.leave(path, error);
-                return Ok(());
-            }
-        };
-        if self.tree.ignored.is_itself(&path, metadata.is_dir()) {
-            return Ok(());
-        }
-        if metadata.is_symlink() {
-            self.leave(path, "it is a symbolic link");
-        } else if let Some(why) = names::unfit(&path) {
-            self.leave(path, why);
-        } else if metadata.is_dir() {
-            match folder.open_dir_nofollow(name) {
-                Ok(below) => self.folder(&below, &format!("{path}/"))?,
-                Err(error) => self.leave(path, error),
-            }
-        } else {
-            self.file(folder, path, name, &metadata)?;
-        }
-        Ok(())
-    }
-
-    fn file(
-        &mut self,
-        folder: &Dir,
-        path: String,
-        name: &str,
-        metadata: &Metadata,
-    ) -> Result<(), Stop> {
-        if !metadata.is_file() {
-            self.leave(path, "it is no file");
-            return Ok(());
-        }
-        if metadata.len() > LARGEST {
-            self.leave(path, TOO_LARGE);
-            return Ok(());
-        }
-        let bytes = match read(folder, name, LARGEST) {
-            Ok(bytes) => bytes,
-            Err(error) => {
-                self.leave(path, error);
-                return Ok(());
-            }
-        };
-        self.bytes += bytes.len() as u64;
-        if self.bytes > LARGEST_IN_ALL {
-            return Err(Stop::TooMuch(format!(
-                "{} MiB",
-                LARGEST_IN_ALL / 1024 / 1024
-            )));
-        }
-        if self.tree.files.len() == MOST_FILES {
-            return Err(Stop::TooMuch(format!("{MOST_FILES} files")));
-        }
-        let entry = Entry {
-            size: bytes.len() as u64,
-            hash: digest::of(&bytes),
-        };
-        self.tree.files.insert(path, entry);
-        Ok(())
-    }
-
-    fn leave(&mut self, path: String, why: impl ToString) {
-        self.tree.left.insert(path, why.to_string());
-    }
-}
-
 /// Why a folder can't be opened, and what to do.
 fn in_words(why: &io::Error) -> String {
     match why.kind() {
@@ -476,69 +329,6 @@ fn is_same(one: &Dir, other: &Dir) -> bool {
 #[cfg(not(unix))]
 fn is_same(_: &Dir, _: &Dir) -> bool {
     true
-}
-
-/// Takes out files whose names differ only in capital and small letters: on some systems they are one.
-fn without_twins(tree: &mut Tree) {
-    let mut by_lower: BTreeMap<String, Vec<String>> = BTreeMap::new();
-    for path in tree.files.keys() {
-        by_lower
-            .entry(path.to_lowercase())
-            .or_default()
-            .push(path.clone());
-    }
-    for twin in by_lower
-        .into_values()
-        .filter(|paths| paths.len() > 1)
-        .flatten()
-    {
-        tree.files.remove(&twin);
-        let why = "another has the same name but for capital letters, and may be the same file in the game: rename one of them";
-        tree.left.insert(twin, why.to_owned());
-    }
-}
-
-/// Writes a file that is not there yet.
-fn create(folder: &Dir, name: &str, bytes: &[u8]) -> io::Result<()> {
-    let mut options = OpenOptions::new();
-    options
-        .write(true)
-        .create_new(true)
-        .follow(FollowSymlinks::No);
-    let mut file = folder.open_with(name, &options)?;
-    file.write_all(bytes)?;
-    file.sync_all()
-}
-
-/// The bytes of a file, which has `most` at most.
-fn read(folder: &Dir, name: &str, most: u64) -> io::Result<Vec<u8>> {
-    let file = open(folder, name)?;
-    let mut bytes = Vec::new();
-    file.take(most + 1).read_to_end(&mut bytes)?;
-    if bytes.len() as u64 > most {
-        return Err(io::Error::other(TOO_LARGE));
-    }
-    Ok(bytes)
-}
-
-/// Opens a file to read it, and nothing else: no link, and nothing that waits for anybody.
-fn open(folder: &Dir, name: &str) -> io::Result<File> {
-    if !folder.symlink_metadata(name)?.is_file() {
-        return Err(io::Error::other("it is no file"));
-    }
-    let mut options = OpenOptions::new();
-    options.read(true).follow(FollowSymlinks::No);
-    #[cfg(unix)]
-    {
-        use cap_std::fs::OpenOptionsExt;
-        use rustix::fs::OFlags;
-        options.custom_flags((OFlags::NONBLOCK | OFlags::NOCTTY).bits().cast_signed());
-    }
-    let file = folder.open_with(name, &options)?;
-    if !file.metadata()?.is_file() {
-        return Err(io::Error::other("it is no file"));
-    }
-    Ok(file)
 }
 
 #[cfg(unix)]
