@@ -1,5 +1,6 @@
 //! `mcp-bridge sync --watch`, and `sync-folder` with `watchSeconds`: what is said of what comes and goes meanwhile.
 
+#[cfg(unix)]
 use std::fs;
 
 use serde_json::json;
@@ -49,6 +50,8 @@ async fn a_watch_follows_both_sides_until_it_is_ended() {
         let ended = soon("it ends", watch.process.wait()).await.unwrap();
         assert!(ended.success());
     }
+    #[cfg(not(unix))]
+    watch.process.kill().await.unwrap();
     user.bridge.leave().await;
 }
 
