@@ -216,10 +216,11 @@ pub(crate) fn advice(error: &io::Error) -> &'static str {
 
 /// Leaves the port to a bridge that works. Nothing of this process that needs the runtime can be asked any more.
 fn hung() {
-    tracing::error!(
-        "this process hangs; it ends itself, so that another bridge can take the link port"
-    );
-    std::process::exit(HUNG);
+    watchdog::end(HUNG, || {
+        tracing::error!(
+            "this process hangs; it ends itself, so that another bridge can take the link port"
+        );
+    });
 }
 
 #[cfg(test)]

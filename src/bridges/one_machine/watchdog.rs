@@ -1,10 +1,11 @@
 //! Ends a process whose runtime hangs: it holds the link port, and no other bridge could take it.
 
 use std::{
-    io,
+    io, process,
     sync::{
         Arc, Weak,
         atomic::{AtomicU64, Ordering},
+        mpsc::sync_channel,
     },
     thread,
     time::Duration,
@@ -16,6 +17,13 @@ const BEAT: Duration = Duration::from_secs(1);
 /// How many looks in a row have to find it hanging. They are counted by the watching thread, so a process that was
 /// stopped, or a machine that slept, has that much time after it woke up.
 const BEATS: u32 = 10;
+
+/// How long it may take to tell why the process ends, and then how long to end it as others do.
+const TO_TELL: Duration = Duration::from_millis(500);
+const TO_END: Duration = Duration::from_secs(1);
+
+/// How much stack the threads have that do no more than this.
+const STACK: usize = 256 * 1024;
 
 /// Watches the present runtime for as long as it lives, and does `hangs` once when it hangs: when none of its threads
 /// gets to anything for ten seconds.
@@ -37,7 +45,7 @@ fn watch(beat: Duration, hangs: impl FnOnce() + Send + 'static) -> io::Result<()
     });
     thread::Builder::new()
         .name("watchdog".to_owned())
-        .stack_size(256 * 1024)
+        .stack_size(STACK)
         .spawn(move || {
             if !lives_to_its_end(beat, &watched) {
                 hangs();
@@ -60,6 +68,31 @@ fn lives_to_its_end(beat: Duration, watched: &Weak<AtomicU64>) -> bool {
         last = now;
     }
     false
+}
+
+/// Ends this process, after `tell` has told why, or did not get to that within a moment: what the process hangs in may be
+/// what is told with, such as the disk of its log.
+pub fn end(code: i32, tell: impl FnOnce() + Send + 'static) -> ! {
+    tell_for_a_moment(TO_TELL, tell);
+    // A process that ends as others do waits for those of its threads that are at the same.
+    let ended = thread::Builder::new().stack_size(STACK).spawn(|| {
+        thread::sleep(TO_END);
+        process::abort()
+    });
+    drop(ended);
+    process::exit(code)
+}
+
+/// Does it on a thread of its own, which is waited for no longer than that.
+fn tell_for_a_moment(moment: Duration, tell: impl FnOnce() + Send + 'static) {
+    let (told, wait) = sync_channel(1);
+    let telling = thread::Builder::new().stack_size(STACK).spawn(move || {
+        tell();
+        let _ = told.try_send(());
+    });
+    if telling.is_ok() {
+        let _ = wait.recv_timeout(moment);
+    }
 }
 
 #[cfg(test)]
@@ -114,5 +147,18 @@ mod tests {
             hangs.recv_timeout(Duration::from_secs(20)),
             Err(mpsc::RecvTimeoutError::Disconnected)
         );
+    }
+
+    #[test]
+    fn why_is_told_before_the_end_and_the_end_does_not_wait_for_what_hangs() {
+        let (tell, told) = mpsc::channel();
+        tell_for_a_moment(Duration::from_secs(60), move || tell.send(()).unwrap());
+        assert_eq!(told.try_recv(), Ok(()));
+        let (_release, hangs) = mpsc::channel::<()>();
+        let start = Instant::now();
+        tell_for_a_moment(QUICK, move || {
+            let _ = hangs.recv();
+        });
+        assert!(start.elapsed() >= QUICK);
     }
 }
