@@ -2,7 +2,7 @@
 
 use std::{
     fs::{File, TryLockError},
-    io,
+    io::{self, Write},
     path::Path,
 };
 
@@ -46,13 +46,15 @@ fn write_file(
     value: &impl Serialize,
     settle: impl FnOnce(&File) -> io::Result<()>,
 ) -> io::Result<()> {
+    // In one piece: a file takes each word of JSON by a call of the system.
+    let text = serde_json::to_vec_pretty(value)?;
     let folder = path.parent().unwrap_or(Path::new("."));
     private::make_folder(folder)?;
     // Such a file is readable by its user only, on Unix by its mode, on Windows by its folder.
     let mut file = tempfile::Builder::new()
         .prefix(".new-")
         .tempfile_in(folder)?;
-    serde_json::to_writer_pretty(&mut file, value)?;
+    file.write_all(&text)?;
     settle(file.as_file())?;
     file.persist(path).map_err(|error| error.error)?;
     Ok(())
@@ -120,6 +122,23 @@ mod tests {
         fs::write(&path, "[3").unwrap();
         assert_eq!(read::<Vec<u8>>(&path), None);
         assert_eq!(read::<Vec<u8>>(&folder.path().join("none")), None);
+    }
+
+    #[cfg(target_os = "linux")]
+    #[test]
+    fn it_is_written_in_one_piece_however_much_it_is() {
+        // How often this thread has written anything; nobody knows where the system does not count that.
+        let written = || -> Option<u32> {
+            let counted = fs::read_to_string("/proc/thread-self/io").ok()?;
+            let (_, writes) = counted.split_once("syscw: ")?;
+            writes.lines().next()?.parse().ok()
+        };
+        let folder = tempfile::tempdir().unwrap();
+        let before = written();
+        write(&folder.path().join("b.json"), &vec![7; 5_000]).unwrap();
+        if let (Some(before), Some(after)) = (before, written()) {
+            assert!(after - before < 10, "{} writes", after - before);
+        }
     }
 
     #[test]

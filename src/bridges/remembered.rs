@@ -9,7 +9,10 @@ use std::{
 };
 
 use serde::{Deserialize, Serialize};
-use tokio::time::sleep;
+use tokio::{
+    task::{JoinHandle, spawn_blocking},
+    time::sleep,
+};
 
 use super::message::Introduction;
 use crate::{
@@ -45,6 +48,8 @@ pub struct Remembered {
     registry: Arc<Registry>,
     /// The hash of what was written last, but for moments.
     written: String,
+    /// What is being written, which what comes after it waits for: the file is to have the last.
+    writing: Option<JoinHandle<Option<String>>>,
 }
 
 impl Remembered {
@@ -73,6 +78,7 @@ impl Remembered {
             file,
             registry,
             written: String::new(),
+            writing: None,
         }
     }
 
@@ -80,12 +86,43 @@ impl Remembered {
     pub async fn keep(&mut self) {
         loop {
             sleep(EVERY).await;
-            self.write();
+            self.write().await;
         }
     }
 
-    /// Writes the file, if something has changed. It is small: this does not block for long.
-    pub fn write(&mut self) {
+    /// Writes the file, if something has changed, where that keeps nobody waiting: its disk may be slow. Dropped before
+    /// its end, what it had begun to write is written, and the next one waits for that.
+    pub async fn write(&mut self) {
+        self.written_before().await;
+        let all = self.all();
+        let hash = hash(&all);
+        if hash == self.written {
+            return;
+        }
+        let file = self.file.clone();
+        // Where it can't be written now it may be the next time.
+        self.writing = Some(spawn_blocking(move || match store::write(&file, &all) {
+            Ok(()) => Some(hash),
+            Err(error) => {
+                tracing::warn!(file = %file.display(), %error, "the computers can't be remembered");
+                None
+            }
+        }));
+        self.written_before().await;
+    }
+
+    /// Waits until what is being written is written.
+    async fn written_before(&mut self) {
+        if let Some(writing) = &mut self.writing {
+            if let Ok(Some(hash)) = writing.await {
+                self.written = hash;
+            }
+            self.writing = None;
+        }
+    }
+
+    /// The computers as they are now, in order of their numbers.
+    fn all(&self) -> Vec<Kept> {
         let now = SystemTime::now();
         let mut all = self.registry.while_still(|computers| {
             computers
@@ -110,17 +147,7 @@ impl Remembered {
         all.sort_by_key(|(used, kept)| Reverse((*used, kept.introduction.last_seen)));
         let mut all: Vec<_> = all.into_iter().take(MOST).map(|(_, kept)| kept).collect();
         all.sort_by_key(|kept| kept.introduction.computer_id);
-        let hash = hash(&all);
-        if hash == self.written {
-            return;
-        }
-        // Where it can't be written now it may be the next time.
-        match store::write(&self.file, &all) {
-            Ok(()) => self.written = hash,
-            Err(error) => {
-                tracing::warn!(file = %self.file.display(), %error, "the computers can't be remembered");
-            }
-        }
+        all
     }
 }
 
@@ -141,4 +168,57 @@ fn hash(all: &[Kept]) -> String {
         })
         .collect();
     store::hash(&serde_json::to_vec(&facts).unwrap_or_default())
+}
+
+#[cfg(test)]
+mod tests {
+    use futures_util::FutureExt;
+
+    use super::*;
+    use crate::{
+        computers::Facts,
+        wire::{
+            frame::{self, AgentFrame},
+            text::TextMode,
+        },
+    };
+
+    fn facts(label: &str) -> Facts {
+        let hello = format!(r#"{{"type":"hello","computerId":7,"computerLabel":"{label}"}}"#);
+        match frame::read(&hello, TextMode::Plain) {
+            Ok(AgentFrame::Hello(hello)) => Facts::new(&hello, "127.0.0.1:1".parse().unwrap()),
+            other => panic!("{other:?}"),
+        }
+    }
+
+    /// The labels by which the computers are known to whoever comes next.
+    fn known(file: &std::path::Path) -> Vec<Option<String>> {
+        let registry = Arc::new(Registry::default());
+        Remembered::load(file.to_owned(), registry.clone());
+        let all = registry.all();
+        all.iter()
+            .map(|computer| computer.facts().label.clone())
+            .collect()
+    }
+
+    #[tokio::test]
+    async fn the_file_has_the_last_even_if_what_was_written_before_was_not_waited_for() {
+        let folder = tempfile::tempdir().unwrap();
+        let file = folder.path().join("computers.json");
+        let registry = Arc::new(Registry::default());
+        let mut remembered = Remembered::load(file.clone(), registry.clone());
+        for round in 0..20 {
+            for (label, is_waited_for) in [("first", false), ("last", true)] {
+                let label = format!("{label} {round}");
+                registry.enter_gone(facts(&label), SystemTime::now(), label.clone());
+                if is_waited_for {
+                    remembered.write().await;
+                    assert_eq!(known(&file), [Some(label)]);
+                } else {
+                    // It goes on elsewhere: the thread that asks for it does not do it.
+                    assert!(remembered.write().now_or_never().is_none());
+                }
+            }
+        }
+    }
 }
