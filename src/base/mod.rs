@@ -1,5 +1,5 @@
 //! What belongs to no floor: text for people, bytes as text, tokens, HTTP as both ports speak it, failures of WebSockets,
-//! excerpts of texts, files of others, small stores, what processes ask each other by files, the log, JSON Schema, what
+//! excerpts of texts, files of others, small stores, what processes ask each other by files, the log, Lua as text, JSON Schema, what
 //! clients refuse, arguments in headers, bounds that many share, memory that was freed.
 
 pub mod budget;
@@ -18,6 +18,7 @@ pub mod log_files;
 mod log_flood;
 pub mod log_tail;
 pub mod logging;
+pub mod lua;
 pub mod mirrored;
 pub mod private;
 pub mod schema;

@@ -2,10 +2,14 @@
 
 use std::{borrow::Cow, collections::BTreeMap, fmt::Write as _, sync::LazyLock};
 
-use include_dir::{Dir, include_dir};
-
 use super::compact::compact;
-use crate::base::store;
+use crate::base::{
+    lua::{
+        literal,
+        own::{self, TOOLS},
+    },
+    store,
+};
 
 /// Each module's name in `require`, and its source.
 macro_rules! modules {
@@ -86,10 +90,6 @@ const MODULES: &[(&str, &str)] = modules![
     "window",
 ];
 
-/// Our own tools. The agent knows those handlers of them that change nothing, by their hashes: a read-only one runs no
-/// others.
-static TOOLS: Dir<'static> = include_dir!("$CARGO_MANIFEST_DIR/lua/tools");
-
 /// What looks at files for a sync, and changes nothing.
 const SYNC_READS: &str = "sync/reading.lua";
 
@@ -157,10 +157,7 @@ fn bundled<'a>(modules: impl Iterator<Item = &'a (&'static str, &'static str)>) 
         let source = with_hashes(source);
         let source = by_short_names(&source);
         let source = short(&source);
-        let mut level = String::new();
-        while source.contains(&format!("]{level}]")) {
-            level.push('=');
-        }
+        let level = literal::level(&source);
         // Writing to a String can't fail. Lua passes over a line break right after the bracket.
         let _ = writeln!(
             bundle,
@@ -209,7 +206,8 @@ fn with_hashes(source: &str) -> Cow<'_, str> {
     }
     let mut by_hash: BTreeMap<String, Vec<String>> = BTreeMap::new();
     for (hash, method) in harmless() {
-        let field = format!("[\"{method}\"] = true");
+        // All methods of our own are names of Lua: no test's agent would run otherwise.
+        let field = format!("{method} = true");
         by_hash.entry(hash).or_default().push(field);
     }
     let fields: Vec<_> = by_hash
@@ -220,24 +218,27 @@ fn with_hashes(source: &str) -> Cow<'_, str> {
     Cow::Owned(source.replacen(HASHES_LINE, &line, 1))
 }
 
-/// Each handler of our own tools that runs on computers and changes nothing: the hash of its source, and its function.
+/// Each handler of our own tools that runs on computers and changes nothing: the hash of its source as it is sent, with the
+/// modules that it requires, and its function. The agent knows them by that: a read-only one runs no others.
 fn harmless() -> impl Iterator<Item = (String, String)> {
     // What a sync looks with is no tool's.
-    let of_sync = TOOLS.get_file(SYNC_READS).into_iter();
-    let of_sync = of_sync.map(|file| (store::hash(file.contents()), "read".to_owned()));
+    let of_sync = own::handler(SYNC_READS).into_iter();
+    let of_sync = of_sync.map(|source| (store::hash(source.as_bytes()), "read".to_owned()));
     let of_tools = TOOLS.dirs().flat_map(|folder| {
-        let text = |name: &str| folder.get_file(folder.path().join(name))?.contents_utf8();
-        let entries = text("_index.yaml")
-            .unwrap_or_default()
-            .split("\n  - name: ");
+        let path = |name: &str| format!("{}/{name}", folder.path().display());
+        let manifest = own::text(&TOOLS, &path("_index.yaml"));
+        let entries = manifest.unwrap_or_default().split("\n  - name: ");
         // A test holds what is read here to what the tools themselves say.
         entries.skip(1).filter_map(move |entry| {
             let value = |key: &str| entry.lines().find_map(|line| line.trim().strip_prefix(key));
             let is_harmless =
                 value("kind: ")? == "computer.lua" && value("readOnlyHint: ")? == "true";
-            let source = text(value("source: file://")?)?;
+            if !is_harmless {
+                return None;
+            }
+            let source = own::handler(&path(value("source: file://")?)).ok()?;
             let hash = store::hash(source.as_bytes());
-            is_harmless.then(|| (hash, value("method: ").unwrap_or_default().to_owned()))
+            Some((hash, value("method: ").unwrap_or_default().to_owned()))
         })
     });
     of_tools.chain(of_sync)

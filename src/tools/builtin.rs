@@ -18,9 +18,9 @@ use super::{
     manifest::{self, Entry, Problem},
     native,
     policy::Policy,
-    sets::SETS,
     source::fixed,
 };
+use crate::base::lua::own::{self, HandlerError, TOOLS};
 
 /// What they are part of, in messages.
 pub const ITSELF: &str = "mcp-bridge itself";
@@ -35,7 +35,7 @@ pub fn catalogue(probe_time: Duration) -> Arc<Catalogue> {
 
 /// What they offer. A computer has `probe_time` to answer a probe.
 pub fn offer(kit: &Kit, probe_time: Duration) -> Offer {
-    let (offer, problems) = offer_of(&SETS, kit, probe_time);
+    let (offer, problems) = offer_of(&TOOLS, kit, probe_time);
     for problem in problems {
         tracing::error!("{problem}");
     }
@@ -50,10 +50,10 @@ pub fn offer_of(sets: &Dir<'_>, kit: &Kit, probe_time: Duration) -> (Offer, Vec<
         ..Offer::default()
     };
     let mut problems = Vec::new();
-    for folder in sets.dirs() {
+    for name in names(sets) {
         let set = Set {
-            name: &folder.path().to_string_lossy(),
-            folder,
+            name,
+            sets,
             natives: &natives,
         };
         for made in set.read(kit) {
@@ -66,19 +66,26 @@ pub fn offer_of(sets: &Dir<'_>, kit: &Kit, probe_time: Duration) -> (Offer, Vec<
     (offer, problems)
 }
 
+/// The sets: the folders that have a manifest. Others have what handlers share.
+fn names<'a>(sets: &'a Dir<'_>) -> impl Iterator<Item = &'a str> {
+    let folders = sets.dirs().map(|folder| folder.path());
+    let folders = folders.filter(|path| sets.get_file(path.join(manifest::FILE)).is_some());
+    folders.filter_map(Path::to_str)
+}
+
 /// Why an entry of a set can't be used.
 #[derive(Debug, Error)]
 enum SetError {
-    #[error("{0} is not there, or is no UTF-8 text")]
-    NoFile(String),
+    #[error(transparent)]
+    Handler(#[from] HandlerError),
     #[error(transparent)]
     Kit(#[from] KitError),
 }
 
-/// One folder of `lua/tools/`.
+/// One folder of `lua/tools/` with a manifest.
 struct Set<'a> {
     name: &'a str,
-    folder: &'a Dir<'a>,
+    sets: &'a Dir<'a>,
     natives: &'a Natives,
 }
 
@@ -96,9 +103,8 @@ impl Set<'_> {
             line,
             reason: error.to_string(),
         };
-        let manifest = self
-            .text(manifest::FILE)
-            .map_err(|error| problem(None, error))
+        let manifest = own::text(self.sets, &self.path(manifest::FILE))
+            .map_err(|error| problem(None, error.into()))
             .and_then(|text| manifest::read(text, &file, true));
         let manifest = match manifest {
             Ok(manifest) => manifest,
@@ -115,7 +121,8 @@ impl Set<'_> {
 
     fn make(&self, kit: &Kit, mut entry: Entry, file: &Path) -> Result<Item, SetError> {
         if let Some(handler) = entry.what.handler_mut() {
-            handler.source = Some(self.text(&handler.file)?.into());
+            // With the modules that it requires, once for all calls.
+            handler.source = Some(own::handler_in(self.sets, &self.path(&handler.file))?.into());
         }
         let author = Author::Product {
             set: self.name,
@@ -125,13 +132,9 @@ impl Set<'_> {
         Ok(kit.make(&entry.what, author, origin)?)
     }
 
-    /// The text of a file of the set.
-    fn text(&self, name: &str) -> Result<&str, SetError> {
-        // Files are known by their whole paths.
-        self.folder
-            .get_file(self.folder.path().join(name))
-            .and_then(|file| file.contents_utf8())
-            .ok_or_else(|| SetError::NoFile(name.to_owned()))
+    /// The path of a file of the set.
+    fn path(&self, file: &str) -> String {
+        format!("{}/{file}", self.name)
     }
 }
 
@@ -159,24 +162,22 @@ mod tests {
 
     fn own() -> Offer {
         let kit = Kit::new(Workers::of(PathBuf::from("no-such-program")));
-        let (offer, problems) = offer_of(&SETS, &kit, Duration::from_secs(2));
+        let (offer, problems) = offer_of(&TOOLS, &kit, Duration::from_secs(2));
         assert_eq!(problems, []);
         offer
     }
 
     #[test]
     fn each_folder_is_a_set_that_nothing_from_elsewhere_gets_into() {
-        for folder in SETS.dirs() {
-            let name = folder.path().to_str().unwrap();
+        for name in names(&TOOLS) {
             assert!(OWN_SETS.contains(&name), "{name}");
         }
     }
 
     /// The entries of tools that are written in Rust: the handler's name, and the tool's.
     fn native_entries() -> BTreeSet<(String, String)> {
-        let manifests = SETS.dirs().map(|folder| {
-            let file = folder.get_file(folder.path().join(manifest::FILE));
-            let text = file.unwrap().contents_utf8().unwrap();
+        let manifests = names(&TOOLS).map(|name| {
+            let text = own::text(&TOOLS, &format!("{name}/{}", manifest::FILE)).unwrap();
             manifest::read(text, Path::new(""), true).unwrap()
         });
         manifests
@@ -234,14 +235,14 @@ mod tests {
             .unwrap()
             .map(|entry| PathBuf::from(entry.unwrap().file_name()))
             .collect();
-        let embedded: BTreeSet<_> = SETS
+        let embedded: BTreeSet<_> = TOOLS
             .dirs()
             .map(|folder| folder.path().to_path_buf())
             .collect();
         // The compiler is not told of a new folder beside the ones it knows.
         assert_eq!(
             embedded, there,
-            "a set was added or removed: touch src/tools/sets.rs"
+            "a set was added or removed: touch src/base/lua/own.rs"
         );
     }
 

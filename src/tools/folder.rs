@@ -9,10 +9,10 @@ use std::{
     time::{Duration, SystemTime},
 };
 
-use mlua::{Lua, LuaOptions, StdLib, chunk::ChunkMode};
-
 use super::{
-    Offer, builtin, files,
+    Offer, builtin,
+    bundled::{bundled, check_lua, problem},
+    files,
     kit::{Author, Item, Kit, code_of},
     manifest::{self, Entry, Handler, Namespace, Problem},
     trials::{Trials, Untried},
@@ -67,6 +67,17 @@ pub struct Look {
     pub namespaces: Vec<Arc<Namespace>>,
     /// The files of all handlers.
     handlers: BTreeSet<PathBuf>,
+}
+
+impl Look {
+    /// Tells of what may be wrong; several entries may have one file.
+    fn doubt(&mut self, doubts: Vec<Problem>) {
+        for doubt in doubts {
+            if !self.problems.contains(&doubt) {
+                self.problems.push(doubt);
+            }
+        }
+    }
 }
 
 /// An entry that was made into something.
@@ -292,6 +303,7 @@ impl Folders {
         has_last: bool,
         look: &mut Look,
     ) -> Result<bool, Problem> {
+        let is_on_computer = entry.what.runs_on_computer();
         let Some(handler) = entry.what.handler_mut() else {
             return Ok(true);
         };
@@ -308,7 +320,19 @@ impl Folders {
             return Ok(false);
         };
         check_lua(&text, &handler.file).map_err(|(line, reason)| problem(&file, line, reason))?;
-        handler.source = Some(text.into());
+        handler.source = Some(match &handler.namespace {
+            Some(namespace) if is_on_computer => {
+                let mut doubts = Vec::new();
+                let read = |file: &Path| self.text_of(file, has_last, look);
+                let whole = bundled(&text, &file, namespace, read, &mut doubts);
+                look.doubt(doubts);
+                match whole? {
+                    Some(whole) => whole.into(),
+                    None => return Ok(false),
+                }
+            }
+            _ => text.into(),
+        });
         Ok(true)
     }
 
@@ -376,14 +400,6 @@ impl Folders {
     }
 }
 
-fn problem(file: &Path, line: Option<usize>, reason: String) -> Problem {
-    Problem {
-        file: file.to_path_buf(),
-        line,
-        reason,
-    }
-}
-
 /// Where an entry stands, in words.
 fn origin(file: &Path, entry: &Entry) -> String {
     format!("{}:{}", file.display(), entry.line)
@@ -391,29 +407,4 @@ fn origin(file: &Path, entry: &Entry) -> String {
 
 fn path_of(manifest: &Path, handler: &Handler) -> PathBuf {
     handler.path_from(manifest.parent().unwrap_or(Path::new("")))
-}
-
-/// Whether a text is Lua; if not, where and why.
-fn check_lua(text: &str, name: &str) -> Result<(), (Option<usize>, String)> {
-    if text.trim().is_empty() {
-        return Err((None, "is empty; a handler returns a table".to_owned()));
-    }
-    let failed = |error: mlua::Error| (None, error.to_string());
-    let lua = Lua::new_with(StdLib::NONE, LuaOptions::new()).map_err(failed)?;
-    match lua
-        .load(text)
-        .set_name("=lua")
-        .set_mode(ChunkMode::Text)
-        .into_function()
-    {
-        Ok(_) => Ok(()),
-        Err(mlua::Error::SyntaxError { message, .. }) => {
-            let rest = message.strip_prefix("lua:").unwrap_or(&message);
-            match rest.split_once(": ") {
-                Some((line, reason)) => Err((line.parse().ok(), reason.to_owned())),
-                None => Err((None, message)),
-            }
-        }
-        Err(error) => Err((None, format!("{name}: {error}"))),
-    }
 }

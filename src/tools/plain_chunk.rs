@@ -1,12 +1,15 @@
 //! A piece of Lua of ours for agents that lack something: as one chunk of plain code where they keep no handlers, and
 //! with `json`, `log` and `progress` where they give handlers none.
 
-use std::{borrow::Cow, fmt::Write as _};
+use std::borrow::Cow;
 
 use mlua::{Lua, LuaOptions, StdLib, chunk::ChunkMode};
 use serde_json::Value;
 
-use crate::{base::byte_text, computers::About};
+use crate::{
+    base::{byte_text, lua::literal::push_string},
+    computers::About,
+};
 
 /// What goes with a handler to an agent that keeps none.
 const CHUNK: &str = include_str!("../../lua/handler-chunk.lua");
@@ -103,7 +106,7 @@ pub fn chunk_of(piece: Piece<'_>) -> String {
     chunk.push_str(CHUNK);
     chunk.push_str("\nend)(json)\nreturn deliver(handler, ");
     match piece.method {
-        Some(method) => lua_string(&mut chunk, method),
+        Some(method) => push_string(&mut chunk, method),
         None => chunk.push_str("nil"),
     }
     for argument in piece.arguments {
@@ -117,7 +120,7 @@ pub fn chunk_of(piece: Piece<'_>) -> String {
 /// Source that no text can hold, as the functions `handler` and `give` that it returns: Lua reads it from a literal.
 fn loaded(source: &str) -> String {
     let mut chunk = String::from("local source, problem = load(");
-    lua_string(&mut chunk, source);
+    push_string(&mut chunk, source);
     chunk.push_str(
         ", \"=exec-lua\", \"t\", _ENV or getfenv())\nif not source then error(problem, 0) end\n\
          local handler, give = source()",
@@ -141,7 +144,7 @@ fn lua_literal(out: &mut String, value: &Value) {
         Value::Null => out.push_str("nil"),
         Value::Bool(truth) => out.push_str(if *truth { "true" } else { "false" }),
         Value::Number(number) => out.push_str(&number.to_string()),
-        Value::String(text) => lua_string(out, text),
+        Value::String(text) => push_string(out, text),
         Value::Array(items) => {
             out.push('{');
             for item in items {
@@ -154,7 +157,7 @@ fn lua_literal(out: &mut String, value: &Value) {
             out.push('{');
             for (name, field) in fields {
                 out.push('[');
-                lua_string(out, name);
+                push_string(out, name);
                 out.push_str("]=");
                 lua_literal(out, field);
                 out.push(',');
@@ -162,25 +165,6 @@ fn lua_literal(out: &mut String, value: &Value) {
             out.push('}');
         }
     }
-}
-
-/// Adds a text as a literal of Lua.
-pub(super) fn lua_string(out: &mut String, text: &str) {
-    out.push('"');
-    for byte in byte_text::to_bytes(text).iter().copied() {
-        match byte {
-            b'"' | b'\\' => {
-                out.push('\\');
-                out.push(char::from(byte));
-            }
-            b' '..=b'~' => out.push(char::from(byte)),
-            // Three digits, so that a digit after it is not taken for a part of it. Writing to a String can't fail.
-            byte => {
-                let _ = write!(out, "\\{byte:03}");
-            }
-        }
-    }
-    out.push('"');
 }
 
 #[cfg(test)]

@@ -67,6 +67,7 @@ mod printing;
 mod programs;
 mod properties;
 mod readme;
+mod requiring;
 mod sandbox;
 mod screens;
 mod scripts;

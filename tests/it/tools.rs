@@ -1425,7 +1425,7 @@ async fn a_built_in_set_with_lua_handlers_needs_its_files_alone() {
     assert_eq!(
         problems,
         [
-            "mcp-bridge's own lua/tools/greetings/_index.yaml:16: forgotten.lua is not there, or is no UTF-8 text"
+            "mcp-bridge's own lua/tools/greetings/_index.yaml:16: greetings/forgotten.lua is not there, or is no UTF-8 text"
         ]
     );
     let fleet = computers::start(&config.link, None);

@@ -1,5 +1,7 @@
 -- Copies, moves and deletes files of a computer. What is deleted lies in the trash for a while.
 
+local errors = require("shared.errors")
+
 local byte, find, format, gsub = string.byte, string.find, string.format, string.gsub
 local concat, gmatch, match = table.concat, string.gmatch, string.match
 
@@ -9,11 +11,6 @@ local TRASH, ITEM, ORIGIN = "/.trash", "item", "origin"
 local KEPT, SPACE = 50, 250000
 -- What a file takes of a disk at least.
 local LEAST = 500
-
--- What a function throws, without the place in our code.
-local function reason(problem)
-  return (gsub(tostring(problem), "^[%w_%-%./]+:%d+: ", ""))
-end
 
 local function absolute(path)
   return "/" .. fs.combine("/", path)
@@ -55,7 +52,7 @@ end
 local function try(what, f, ...)
   local ok, thrown = pcall(f, ...)
   if ok then return true end
-  return nil, format("%s: %s. Nothing else was done.", what, reason(thrown))
+  return nil, format("%s: %s. Nothing else was done.", what, errors.reason(thrown))
 end
 
 local function no_such(path)
@@ -230,16 +227,4 @@ local function manage(arguments)
   return transfer(fs.move, "moved", path, to)
 end
 
--- Bytes of an error: what the caller said stands in it, of any length.
-local ERROR = 4000
-
--- A tool, whose errors are no longer than that.
-local function with_short_errors(tool)
-  return function(arguments)
-    local answer, problem = tool(arguments)
-    if answer == nil and #problem > ERROR then problem = problem:sub(1, ERROR) .. "..." end
-    return answer, problem
-  end
-end
-
-return { manage = with_short_errors(manage) }
+return { manage = errors.kept_short(manage) }

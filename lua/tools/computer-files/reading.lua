@@ -1,5 +1,7 @@
 -- What is on a computer's disk: lists, contents, and where a text stands. Nothing here changes anything.
 
+local errors = require("shared.errors")
+
 local byte, find, format, gsub = string.byte, string.find, string.format, string.gsub
 local gmatch, match, sub = string.gmatch, string.match, string.sub
 local concat, floor = table.concat, math.floor
@@ -21,11 +23,6 @@ local function breathe()
   if os.clock() - begun < 0.3 then return end
   sleep(0)
   begun = os.clock()
-end
-
--- What a function throws, without the place in our code.
-local function reason(problem)
-  return (gsub(tostring(problem), "^[%w_%-%./]+:%d+: ", ""))
 end
 
 local function absolute(path)
@@ -174,7 +171,7 @@ local function compiled(text)
   end
   if open > 0 then return nil, "a ( has no ) behind it, and stands for itself as %(" end
   local ok, thrown = pcall(find, "", text)
-  if not ok then return nil, reason(thrown) end
+  if not ok then return nil, errors.reason(thrown) end
   pattern.weight = 1 + singles / 16
   -- The longest text that it may be looked for in, whatever stands there.
   local above = 1048576
@@ -209,7 +206,7 @@ local function has(text, pattern)
     end
   end
   local ok, at = pcall(find, text, pattern.text)
-  if not ok then return nil, reason(at) end
+  if not ok then return nil, errors.reason(at) end
   return at ~= nil, is_cut
 end
 
@@ -342,7 +339,7 @@ local function contents_of(path)
     return nil, format("%s is a folder: %s shows what is in it.", path, call_for("list-files", "path", path))
   end
   local file, problem = fs.open(path, "rb")
-  if not file then return nil, format("%s can't be read: %s.", path, reason(problem)) end
+  if not file then return nil, format("%s can't be read: %s.", path, errors.reason(problem)) end
   local text = file.readAll() or ""
   file.close()
   return text
@@ -657,16 +654,4 @@ local function search(arguments)
   return concat(blocks, "\n")
 end
 
--- Bytes of an error: what the caller said stands in it, of any length.
-local ERROR = 4000
-
--- A tool, whose errors are no longer than that.
-local function with_short_errors(tool)
-  return function(arguments)
-    local answer, problem = tool(arguments)
-    if answer == nil and #problem > ERROR then problem = problem:sub(1, ERROR) .. "..." end
-    return answer, problem
-  end
-end
-
-return { list = with_short_errors(list), read = with_short_errors(read), search = with_short_errors(search) }
+return { list = errors.kept_short(list), read = errors.kept_short(read), search = errors.kept_short(search) }

@@ -1,5 +1,7 @@
 -- Writes files of a computer: whole, at their end, or in places.
 
+local errors = require("shared.errors")
+
 local byte, find, format, gsub = string.byte, string.find, string.format, string.gsub
 local gmatch, match, sub = string.gmatch, string.match, string.sub
 local concat, floor = table.concat, math.floor
@@ -19,11 +21,6 @@ local function breathe()
   if os.clock() - begun < 0.3 then return end
   sleep(0)
   begun = os.clock()
-end
-
--- What a function throws, without the place in our code.
-local function reason(problem)
-  return (gsub(tostring(problem), "^[%w_%-%./]+:%d+: ", ""))
 end
 
 local function absolute(path)
@@ -100,7 +97,7 @@ local function contents_of(path)
   if not fs.exists(path) then return nil end
   if fs.isDir(path) then return nil, format("%s is a folder, not a file.", path) end
   local file, problem = fs.open(path, "rb")
-  if not file then return nil, format("%s can't be read: %s.", path, reason(problem)) end
+  if not file then return nil, format("%s can't be read: %s.", path, errors.reason(problem)) end
   local text = file.readAll() or ""
   file.close()
   return text
@@ -109,11 +106,11 @@ end
 -- Writes bytes to a path, in this mode. Out of space is told by any of the three.
 local function put(path, mode, bytes)
   local file, problem = fs.open(path, mode)
-  if not file then return nil, reason(problem) end
+  if not file then return nil, errors.reason(problem) end
   local ok, thrown = pcall(file.write, bytes)
   local closed, then_thrown = pcall(file.close)
   if ok and closed then return true end
-  return nil, reason(ok and then_thrown or thrown)
+  return nil, errors.reason(ok and then_thrown or thrown)
 end
 
 local function free_in(path)
@@ -145,7 +142,7 @@ local function replace(path, bytes, before)
       fs.move(beside, path)
     end)
     if moved then return true end
-    problem = reason(thrown)
+    problem = errors.reason(thrown)
     if before and not fs.exists(path) then put(path, "wb", before) end
   end
   pcall(fs.delete, beside)
@@ -412,16 +409,4 @@ local function edit(arguments)
   return answer
 end
 
--- Bytes of an error: what the caller said stands in it, of any length.
-local ERROR = 4000
-
--- A tool, whose errors are no longer than that.
-local function with_short_errors(tool)
-  return function(arguments)
-    local answer, problem = tool(arguments)
-    if answer == nil and #problem > ERROR then problem = problem:sub(1, ERROR) .. "..." end
-    return answer, problem
-  end
-end
-
-return { write = with_short_errors(write), edit = with_short_errors(edit) }
+return { write = errors.kept_short(write), edit = errors.kept_short(edit) }

@@ -1,5 +1,7 @@
 -- What is in all inventories, tanks and batteries that a computer reaches, asked side by side.
 
+local errors = require("shared.errors")
+
 local format, sort = string.format, table.sort
 local unpack = table.unpack or unpack
 
@@ -35,7 +37,7 @@ local function asked(wanted)
       if ok then
         found[name][into] = value
       else
-        local problem = tostring(value):sub(1, 300):gsub("^[%w_%-%./]+:%d+: ", "")
+        local problem = errors.reason(tostring(value):sub(1, 300))
         found.problems[#found.problems + 1] = name .. ": " .. problem
       end
     end
@@ -172,16 +174,4 @@ local function list(arguments)
   return answer
 end
 
--- Bytes of an error: what the caller said stands in it, of any length.
-local ERROR = 4000
-
--- A tool, whose errors are no longer than that.
-local function with_short_errors(tool)
-  return function(arguments)
-    local answer, problem = tool(arguments)
-    if answer == nil and #problem > ERROR then problem = problem:sub(1, ERROR) .. "..." end
-    return answer, problem
-  end
-end
-
-return { list = with_short_errors(list) }
+return { list = errors.kept_short(list) }

@@ -1,5 +1,7 @@
 -- Moves items between inventories of one wired network, as many at a time as the game carries out in a tick.
 
+local errors = require("shared.errors")
+
 local concat, find, format, gsub = table.concat, string.find, string.format, string.gsub
 local unpack = table.unpack or unpack
 
@@ -16,7 +18,7 @@ local TURTLE, SORTED = "turtle", "sorted"
 local LEAST_SLOTS = 9
 
 local function reason(problem)
-  return (gsub(tostring(problem):sub(1, 300), "^[%w_%-%./]+:%d+: ", ""))
+  return errors.reason(tostring(problem):sub(1, 300))
 end
 
 local function in_batches(functions)
@@ -308,16 +310,4 @@ local function move(arguments)
   return concat(lines, "\n")
 end
 
--- Bytes of an error: what the caller said stands in it, of any length.
-local ERROR = 4000
-
--- A tool, whose errors are no longer than that.
-local function with_short_errors(tool)
-  return function(arguments)
-    local answer, problem = tool(arguments)
-    if answer == nil and #problem > ERROR then problem = problem:sub(1, ERROR) .. "..." end
-    return answer, problem
-  end
-end
-
-return { move = with_short_errors(move) }
+return { move = errors.kept_short(move) }

@@ -1,6 +1,8 @@
 -- Calls methods of peripherals side by side: those that take a tick take it together.
 
-local concat, format, gsub = table.concat, string.format, string.gsub
+local reason = require("shared.errors").reason
+
+local concat, format = table.concat, string.format
 local unpack = table.unpack or unpack
 
 -- Characters of all values of an answer, and bytes of one error.
@@ -139,7 +141,7 @@ local function call(arguments)
     local state = { left = left - LEAST * (#calls - i) }
     local before = state.left
     if result.error == nil and result[1] == false then
-      result = { error = (gsub(tostring(result[2]):sub(1, ERROR + 1), "^[%w_%-%./]+:%d+: ", "")) }
+      result = { error = reason(tostring(result[2]):sub(1, ERROR + 1)) }
     end
     if result.error then
       result.error = #result.error <= ERROR and result.error or result.error:sub(1, ERROR) .. "..."

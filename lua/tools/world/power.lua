@@ -1,5 +1,7 @@
 -- Turns computers on, off and on again, and labels this one.
 
+local errors = require("shared.errors")
+
 local format = string.format
 
 -- The method of an attached computer for each action.
@@ -59,16 +61,4 @@ local function power(arguments)
   return "It goes down now."
 end
 
--- Bytes of an error: what the caller said stands in it, of any length.
-local ERROR = 4000
-
--- A tool, whose errors are no longer than that.
-local function with_short_errors(tool)
-  return function(arguments)
-    local answer, problem = tool(arguments)
-    if answer == nil and #problem > ERROR then problem = problem:sub(1, ERROR) .. "..." end
-    return answer, problem
-  end
-end
-
-return { power = with_short_errors(power) }
+return { power = errors.kept_short(power) }

@@ -1,5 +1,7 @@
 -- Messages between computers of the game.
 
+local reason = require("shared.errors").reason
+
 local game = rednet
 local format = string.format
 
@@ -72,7 +74,7 @@ local function act(arguments)
   local is_open, problem = open()
   if not is_open then return nil, problem end
   local ok, answer, why = pcall(ACTIONS[arguments.action], arguments)
-  if not ok then return nil, (tostring(answer):gsub("^[%w_%-%./]+:%d+: ", "")) end
+  if not ok then return nil, reason(answer) end
   return answer, why
 end
 

@@ -1,5 +1,7 @@
 -- Signals on the sides of a computer, and in bundled cables.
 
+local errors = require("shared.errors")
+
 local game = redstone
 local format, sort = string.format, table.sort
 
@@ -111,16 +113,4 @@ local function set_and_read(arguments)
   return all_signals(sides)
 end
 
--- Bytes of an error: what the caller said stands in it, of any length.
-local ERROR = 4000
-
--- A tool, whose errors are no longer than that.
-local function with_short_errors(tool)
-  return function(arguments)
-    local answer, problem = tool(arguments)
-    if answer == nil and #problem > ERROR then problem = problem:sub(1, ERROR) .. "..." end
-    return answer, problem
-  end
-end
-
-return { redstone = with_short_errors(set_and_read) }
+return { redstone = errors.kept_short(set_and_read) }

@@ -1,5 +1,7 @@
 -- The settings of a computer, which its programs share.
 
+local errors = require("shared.errors")
+
 local game = settings
 local find, format = string.find, string.format
 
@@ -64,21 +66,9 @@ local function act(arguments)
   if arguments.value == nil then return nil, "Say which `value`." end
   local ok, problem = pcall(game.set, name, arguments.value)
   if not ok then
-    return nil, format("%s was not set: %s.", name, (tostring(problem):gsub("^[%w_%-%./]+:%d+: ", "")))
+    return nil, format("%s was not set: %s.", name, errors.reason(problem))
   end
   return format("%s = %s.%s", name, encoded(game.get(name)), save())
 end
 
--- Bytes of an error: what the caller said stands in it, of any length.
-local ERROR = 4000
-
--- A tool, whose errors are no longer than that.
-local function with_short_errors(tool)
-  return function(arguments)
-    local answer, problem = tool(arguments)
-    if answer == nil and #problem > ERROR then problem = problem:sub(1, ERROR) .. "..." end
-    return answer, problem
-  end
-end
-
-return { settings = with_short_errors(act) }
+return { settings = errors.kept_short(act) }

@@ -1,5 +1,7 @@
 -- Waits for an event of a computer.
 
+local errors = require("shared.errors")
+
 local format = string.format
 
 -- Milliseconds to wait if it isn't said.
@@ -138,16 +140,4 @@ local function wait(arguments)
     others > 0 and format(" (others did, %d: %s)", others, table.concat(kinds, ", ")) or "")
 end
 
--- Bytes of an error: what the caller said stands in it, of any length.
-local ERROR = 4000
-
--- A tool, whose errors are no longer than that.
-local function with_short_errors(tool)
-  return function(arguments)
-    local answer, problem = tool(arguments)
-    if answer == nil and #problem > ERROR then problem = problem:sub(1, ERROR) .. "..." end
-    return answer, problem
-  end
-end
-
-return { wait = with_short_errors(wait) }
+return { wait = errors.kept_short(wait) }

@@ -2,15 +2,14 @@
 //!
 //! What is compiled from it is the same but for the names of locals, and each line keeps its number, so an error still
 //! names the line of the source. A library that does this well (`darklua`) is a program with 54 crates that are not ours
-//! already, one of them in C; what it would save here is in these three files, and a test compares the two texts'
+//! already, one of them in C; what it would save here is in these two files and in `base/lua/tokens.rs`, and a test compares the two texts'
 //! bytecode.
 
 mod scopes;
-mod tokens;
 
 use std::borrow::Cow;
 
-use tokens::{Kind, Malformed, Token};
+use crate::base::lua::tokens::{self, Kind, Malformed, Token};
 
 /// Makes Lua text short.
 ///

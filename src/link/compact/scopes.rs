@@ -4,7 +4,7 @@
 
 use std::collections::HashSet;
 
-use super::tokens::{KEYWORDS, Kind, Malformed, Token};
+use crate::base::lua::tokens::{KEYWORDS, Kind, Malformed, Token};
 
 /// The text that each token gets.
 pub(super) fn short_texts(tokens: &[Token<'_>]) -> Result<Vec<String>, Malformed> {

@@ -47,8 +47,13 @@ impl What {
             .and_then(|handler| handler.source.as_deref())
             .is_some_and(|source| source.contains("computers"));
         names_them
-            || matches!(self, Self::Tool(tool) if matches!(tool.runs_on, RunsOn::Computer(_)))
+            || self.runs_on_computer()
             || (self.examples().iter()).any(|example| !example.computers.is_empty())
+    }
+
+    /// Whether its handler runs on a computer.
+    pub fn runs_on_computer(&self) -> bool {
+        matches!(self, Self::Tool(tool) if matches!(tool.runs_on, RunsOn::Computer(_)))
     }
 
     /// How long it may take.

@@ -24,7 +24,7 @@ pub use grant::{Grant, is_allowed};
 pub use hiding::Hiding;
 pub use keeper::Keeper;
 pub use live::Live;
-pub use modules::{Read as ModuleRead, find as module};
+pub use modules::{ModuleError, Read as ModuleRead, find as module};
 pub use secrets::{SECRETS_FILE, VARIABLE as SECRET_VARIABLE};
 pub use stand_in::{StandIn, StandInError};
 pub use visit::{Home, Manner, Need, NeedError, Visit};

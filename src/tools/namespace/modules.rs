@@ -1,4 +1,5 @@
-//! `require`: Lua files that handlers share, found in their folder of tools and nowhere else.
+//! `require`: Lua files that handlers share, found in their folder of tools and nowhere else. A handler on the host asks for
+//! them as it runs; with one for computers they are sent ([`base::lua::modules`](crate::base::lua::modules)).
 
 use std::{
     fs,
@@ -68,6 +69,13 @@ pub enum ModuleError {
     /// A link leads out of the folder of tools.
     #[error("{0} leads out of the folder of tools, and is not read")]
     Outside(String),
+}
+
+impl ModuleError {
+    /// Whether there is none here, so that there may be one elsewhere.
+    pub fn is_elsewhere(&self) -> bool {
+        matches!(self, Self::NoName(_) | Self::Missing { .. })
+    }
 }
 
 /// Finds a module: beside the handler, in the manifest's folder, or in the folder of tools.

@@ -9,8 +9,9 @@ use super::{
     typed::Native,
 };
 use crate::{
+    base::lua::literal::push_string,
     computers::{About, ComputerKey, Method},
-    tools::{Context, choosing::choose, outcome::OLD_AGENT, plain_chunk::lua_string, text},
+    tools::{Context, choosing::choose, outcome::OLD_AGENT, text},
 };
 
 /// What an agent tells in its hello that runs command lines itself.
@@ -87,7 +88,7 @@ impl Native for RunProgram {
 fn by_shell_run(command: &str) -> String {
     let mut code =
         "if not shell then error(\"there is no shell there\", 0) end\nif not shell.run(".to_owned();
-    lua_string(&mut code, command);
+    push_string(&mut code, command);
     code.push_str(") then error(\"the program did not end well\", 0) end");
     code
 }

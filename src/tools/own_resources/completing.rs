@@ -3,7 +3,11 @@
 //! Whoever completes waits for each letter. So little is asked, and for a short time; and what can't be told is no error,
 //! but nothing to choose from.
 
-use std::{collections::BTreeMap, sync::Arc, time::Duration};
+use std::{
+    collections::BTreeMap,
+    sync::{Arc, LazyLock},
+    time::Duration,
+};
 
 use serde_json::{Value, json};
 use tokio::time::timeout;
@@ -13,14 +17,13 @@ use super::{
     permission::{LIST_COMPUTERS, LIST_FILES, LIST_PERIPHERALS, permitted},
 };
 use crate::{
-    base::text::one_line,
+    base::{lua::own, text::one_line},
     computers::Computer,
     tools::{
         choosing::{choose, named},
         couriers::Couriers,
         manifest::Choices,
         plain_chunk::Piece,
-        sets,
         tool::Context,
     },
     wire::text,
@@ -36,7 +39,8 @@ const IN_ALL: Duration = Duration::from_secs(6);
 const ENTRIES: u64 = 2_000;
 
 /// The Lua of the tool that lists peripherals.
-const SOURCE: &str = "peripherals/listing.lua";
+static SOURCE: LazyLock<String> =
+    LazyLock::new(|| own::handler("peripherals/listing.lua").unwrap_or_default());
 
 /// Something that was begun.
 #[derive(Clone, Copy)]
@@ -178,7 +182,7 @@ async fn peripherals(
     let computer = reached(context, begun.computer).await?;
     let piece = Piece {
         name: "listing.lua",
-        source: sets::file(SOURCE),
+        source: &SOURCE,
         method: Some("list"),
         arguments: &[json!({})],
         exclusive: false,

@@ -1,6 +1,9 @@
 //! Files and folders of a computer, as resources show them.
 
-use std::{sync::Arc, time::Duration};
+use std::{
+    sync::{Arc, LazyLock},
+    time::Duration,
+};
 
 use rmcp::model::{MetaObject, ResourceContents};
 use serde::Deserialize;
@@ -9,7 +12,7 @@ use thiserror::Error;
 
 use super::{address, json::in_json};
 use crate::{
-    base::{byte_text, text::one_line},
+    base::{byte_text, lua::own, text::one_line},
     computers::{Computer, ComputerKey},
     tools::{
         choosing::{ChoiceError, choose},
@@ -18,14 +21,14 @@ use crate::{
         couriers::Couriers,
         manifest::TIME,
         plain_chunk::Piece,
-        sets,
         tool::Context,
     },
     wire::text,
 };
 
 /// The Lua of the tools that read files, which the agent may run even where it runs no other.
-const SOURCE: &str = "computer-files/reading.lua";
+static SOURCE: LazyLock<String> =
+    LazyLock::new(|| own::handler("computer-files/reading.lua").unwrap_or_default());
 
 /// Why one can't be shown.
 #[derive(Debug, Error)]
@@ -183,7 +186,7 @@ async fn asked(
 ) -> Result<Told, FileError> {
     let piece = Piece {
         name: "reading.lua",
-        source: sets::file(SOURCE),
+        source: &SOURCE,
         method: Some("read"),
         arguments: &[arguments],
         exclusive: false,

@@ -3,18 +3,21 @@
 /// The text is not Lua, as far as its scopes go.
 #[derive(Debug, Clone, PartialEq, Eq, thiserror::Error)]
 #[error("line {line}: {problem}")]
-pub(in crate::link) struct Malformed {
-    pub(super) line: usize,
-    pub(super) problem: &'static str,
+pub struct Malformed {
+    /// The line where it goes wrong, from 1.
+    pub line: usize,
+    /// What is wrong.
+    pub problem: &'static str,
 }
 
 /// What a token is.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
-pub(super) enum Kind {
+pub enum Kind {
     /// The name of a variable, a field or a label.
     Name,
     /// A word of the language.
     Keyword,
+    /// A number, as it is written.
     Number,
     /// A string of any form, as it is written.
     String,
@@ -24,18 +27,19 @@ pub(super) enum Kind {
 
 /// A word or a sign.
 #[derive(Debug, Clone, Copy)]
-pub(super) struct Token<'a> {
-    pub(super) kind: Kind,
+pub struct Token<'a> {
+    /// What it is.
+    pub kind: Kind,
     /// As it is written.
-    pub(super) text: &'a str,
+    pub text: &'a str,
     /// How many lines end between the token before it and this one.
-    pub(super) line_breaks: usize,
+    pub line_breaks: usize,
     /// The line it begins on, from 1.
-    pub(super) line: usize,
+    pub line: usize,
 }
 
 /// The words of the language, those that only one of Lua 5.1 and 5.2 has among them.
-pub(super) const KEYWORDS: [&str; 22] = [
+pub const KEYWORDS: [&str; 22] = [
     "and", "break", "do", "else", "elseif", "end", "false", "for", "function", "goto", "if", "in",
     "local", "nil", "not", "or", "repeat", "return", "then", "true", "until", "while",
 ];
@@ -44,43 +48,80 @@ pub(super) const KEYWORDS: [&str; 22] = [
 const LONG_SYMBOLS: [&str; 7] = ["...", "..", "==", "~=", "<=", ">=", "::"];
 
 /// All tokens of a text.
-pub(super) fn read(source: &str) -> Result<Vec<Token<'_>>, Malformed> {
-    let mut tokens = Vec::new();
-    let (mut rest, mut line, mut line_breaks) = (source, 1, 0);
-    while let Some(first) = rest.chars().next() {
-        let (kind, length) = if first.is_ascii_whitespace() {
-            (None, 1)
-        } else if let Some(comment) = rest.strip_prefix("--") {
-            let length = match long_bracket(comment) {
-                Some(length) => length.ok_or(Malformed {
-                    line,
-                    problem: "a comment has no end",
-                })?,
-                None => comment.find('\n').unwrap_or(comment.len()),
+///
+/// # Errors
+/// What is no token is told with its line.
+pub fn read(source: &str) -> Result<Vec<Token<'_>>, Malformed> {
+    Tokens::of(source).collect()
+}
+
+/// The tokens of a text, one after the other, up to what is none.
+#[derive(Debug, Clone)]
+pub struct Tokens<'a> {
+    /// What was not read yet.
+    rest: &'a str,
+    /// The line where that begins.
+    line: usize,
+}
+
+impl<'a> Tokens<'a> {
+    /// Those of a text.
+    pub fn of(source: &'a str) -> Self {
+        Self {
+            rest: source,
+            line: 1,
+        }
+    }
+
+    /// The next token, if the text has not ended.
+    fn read(&mut self) -> Result<Option<Token<'a>>, Malformed> {
+        let (mut line, mut line_breaks) = (self.line, 0);
+        while let Some(first) = self.rest.chars().next() {
+            let (kind, length) = if first.is_ascii_whitespace() {
+                (None, 1)
+            } else if let Some(comment) = self.rest.strip_prefix("--") {
+                let length = match long_bracket(comment) {
+                    Some(length) => length.ok_or(Malformed {
+                        line,
+                        problem: "a comment has no end",
+                    })?,
+                    None => comment.find('\n').unwrap_or(comment.len()),
+                };
+                (None, 2 + length)
+            } else {
+                let (kind, length) =
+                    token(self.rest).map_err(|problem| Malformed { line, problem })?;
+                (Some(kind), length)
             };
-            (None, 2 + length)
-        } else {
-            let (kind, length) = token(rest).map_err(|problem| Malformed { line, problem })?;
-            (Some(kind), length)
-        };
-        let (text, after) = rest.split_at(length);
-        rest = after;
-        let ends = text.matches('\n').count();
-        match kind {
-            Some(kind) => {
-                tokens.push(Token {
+            let (text, after) = self.rest.split_at(length);
+            let ends = text.matches('\n').count();
+            self.rest = after;
+            self.line += ends;
+            if let Some(kind) = kind {
+                return Ok(Some(Token {
                     kind,
                     text,
                     line_breaks,
                     line,
-                });
-                line_breaks = 0;
+                }));
             }
-            None => line_breaks += ends,
+            line_breaks += ends;
+            line = self.line;
         }
-        line += ends;
+        Ok(None)
     }
-    Ok(tokens)
+}
+
+impl<'a> Iterator for Tokens<'a> {
+    type Item = Result<Token<'a>, Malformed>;
+
+    fn next(&mut self) -> Option<Self::Item> {
+        let read = self.read();
+        if read.is_err() {
+            self.rest = "";
+        }
+        read.transpose()
+    }
 }
 
 /// What stands at the beginning of a text, and its length in bytes.
