@@ -1,5 +1,8 @@
 -- Copies files from one computer to others, by way of the bridge: whoever asks for it sees none of what is in them.
 
+local own_files = require("shared.own_files")
+local words = require("shared.words")
+
 local format = string.format
 
 -- How many files one call copies, and bytes of them all: two disks of the game.
@@ -11,15 +14,11 @@ local WHOLE = 8000000
 -- Characters of an error of one computer, and how many errors, and paths of a kind, are named.
 local ERROR, NAMED = 300, 10
 
--- What is a computer's own: the settings hold the key by which a bridge knows it, and another with the same would be
--- taken for it; where a turtle is; the agent.
-local OWN = {
-  ["/.settings"] = true, ["/.mcp-turtle"] = true, ["/mcp-computer.lua"] = true, ["/startup/zz-mcp-computer.lua"] = true,
-}
+-- What else is a computer's own: the settings, which hold the key by which a bridge knows it, and another with the same
+-- would be taken for it; where a turtle is.
+local OWN = { ["/.settings"] = true, ["/.mcp-turtle"] = true }
 
-local function is_own(path) return OWN[path] or path:find("/.trash/", 1, true) == 1 end
-
-local function count_text(count, singular) return format("%d %s%s", count, singular, count == 1 and "" or "s") end
+local function is_own(path) return own_files[path] or OWN[path] or path:find("/.trash/", 1, true) == 1 end
 
 -- A path as the game has it; or nil and why it is not taken: the game would drop something of it, and so mean another
 -- file.
@@ -103,12 +102,6 @@ local function add_failure(failed, target, why)
   failed[kind].count = failed[kind].count + 1
 end
 
--- Some of the paths in a list, as words.
-local function some_of(paths)
-  local more = #paths - NAMED
-  return table.concat(paths, ", ", 1, math.min(#paths, NAMED)) .. (more > 0 and format(" and %d more", more) or "")
-end
-
 -- What came of it all, in lines, and whether nothing was copied.
 local function told(heading, to, count, outcomes)
   local lines, failures, is_none = { heading }, {}, true
@@ -118,7 +111,7 @@ local function told(heading, to, count, outcomes)
     lines[#lines + 1] = format("Computer %s: %s.", tostring(id),
       outcome.whole == count and "all whole, by their hashes" or format("%d of %d", outcome.whole, count))
     if #outcome.over > 0 then
-      lines[#lines] = format("%s Written over what was there: %s.", lines[#lines], some_of(outcome.over))
+      lines[#lines] = format("%s Written over what was there: %s.", lines[#lines], words.some(outcome.over, NAMED))
     end
     for _, failed in ipairs(outcome.failed) do
       failures[#failures + 1] = format("Computer %s, %s%s: %s", tostring(id), failed.target,
@@ -194,9 +187,9 @@ local function copy(arguments)
       end
     end
   end
-  local heading = format("%s, %d bytes, of computer %d.", count_text(#files, "file"), files.bytes, from)
+  local heading = format("%s, %d bytes, of computer %d.", words.count(#files, "file"), files.bytes, from)
   if #left_out > 0 then
-    heading = format("%s Left out, as a computer's own: %s.", heading, some_of(left_out))
+    heading = format("%s Left out, as a computer's own: %s.", heading, words.some(left_out, NAMED))
   end
   local text, is_none = told(heading, to, #files, outcomes)
   if is_none then return nil, text end

@@ -1,9 +1,11 @@
 -- Copies, moves and deletes files of a computer. What is deleted lies in the trash for a while.
 
 local errors = require("shared.errors")
+local files = require("shared.files")
+local paths = require("shared.paths")
+local disk = require("parts.disk")
 
-local byte, find, format, gsub = string.byte, string.find, string.format, string.gsub
-local concat, gmatch, match = table.concat, string.gmatch, string.match
+local find, format = string.find, string.format
 
 -- The trash: a folder for each deletion, named by its number, with what was deleted and where that was.
 local TRASH, ITEM, ORIGIN = "/.trash", "item", "origin"
@@ -12,52 +14,11 @@ local KEPT, SPACE = 50, 250000
 -- What a file takes of a disk at least.
 local LEAST = 500
 
-local function absolute(path)
-  return "/" .. fs.combine("/", path)
-end
-
--- What the game drops from paths.
-local DROPPED = '[%z\1-\31"*:<>?|]'
-
--- Why a path is not taken: the game would drop something of it, and so mean another file. Nil if it would not.
--- `reading.lua` and `writing.lua` have the same.
-local function misread(path)
-  local sign = match(path, DROPPED)
-  local kept, has_dots = {}, false
-  for name in gmatch(gsub(gsub(path, "\\", "/"), DROPPED, ""), "[^/]+") do
-    if find(name, "^%s*%.%.%.+%s*$") then has_dots = true else kept[#kept + 1] = name end
-  end
-  local meant = absolute(concat(kept, "/"))
-  if sign == "*" or sign == "?" then
-    return format("%s is no glob here: the game drops its %s, so %s would be meant. Nothing was done; name each " ..
-      "file: list-files {\"path\": %q} shows them.", path, sign, meant, path)
-  elseif sign then
-    return format("%s has %s in it, which the game drops, so %s would be meant. Nothing was done; choose a name " ..
-      "without.", path, byte(sign) < 32 and "a control character" or sign, meant)
-  elseif has_dots then
-    return format("%s has a name of dots alone, which the game drops, so %s would be meant. Nothing was done; name " ..
-      "it without.", path, meant)
-  end
-end
-
--- The file that is where a folder of this path would have to be; nil if there is none.
-local function file_above(path)
-  while path ~= "/" do
-    path = absolute(fs.getDir(path))
-    if fs.exists(path) and not fs.isDir(path) then return path end
-  end
-end
-
 -- Does what may throw; or nil, and why it was not done.
 local function try(what, f, ...)
   local ok, thrown = pcall(f, ...)
   if ok then return true end
   return nil, format("%s: %s. Nothing else was done.", what, errors.reason(thrown))
-end
-
-local function no_such(path)
-  return format("There is no %s on this computer: list-files {\"path\": %q} shows what is there.", path,
-    path == "/" and path or absolute(fs.getDir(path)))
 end
 
 local function size_of(path)
@@ -86,11 +47,7 @@ local function place_of(number, name)
 end
 
 local function origin_of(number)
-  local file = fs.open(place_of(number, ORIGIN), "rb")
-  if not file then return "" end
-  local origin = file.readAll() or ""
-  file.close()
-  return origin
+  return files.read(place_of(number, ORIGIN)) or ""
 end
 
 -- Lets the oldest go until there is room for so many bytes more.
@@ -112,7 +69,7 @@ end
 
 local function delete(path, for_good)
   if path == "/" then return nil, "The whole disk is not deleted: name what is on it." end
-  if not fs.exists(path) then return nil, no_such(path) end
+  if not fs.exists(path) then return nil, disk.no_such(path) end
   local size = size_of(path)
   if for_good or path == TRASH or find(path, TRASH .. "/", 1, true) == 1 then
     local done, problem = try("It was not deleted", fs.delete, path)
@@ -129,10 +86,8 @@ local function delete(path, for_good)
   local number = (numbers[#numbers] or 0) + 1
   local done, problem = try("It was not deleted", function()
     fs.makeDir(place_of(number))
-    local file, why = fs.open(place_of(number, ORIGIN), "wb")
-    if not file then error(why, 0) end
-    file.write(path)
-    file.close()
+    local written, why = files.write(place_of(number, ORIGIN), "wb", path)
+    if not written then error(why, 0) end
     fs.move(path, place_of(number, ITEM))
   end)
   if not done then
@@ -151,15 +106,15 @@ local function taken(to)
     return format("%s is there already, and nothing was done: name another path by `to`, or delete that file first.",
       to)
   end
-  local above = file_above(to)
+  local above = paths.file_above(to)
   return above and format("Nothing can be at %s, since %s is a file, and nothing was done: name another path by `to`.",
     to, above)
 end
 
 -- Copies or moves, `verb`, to a path.
 local function transfer(f, verb, from, to)
-  if not fs.exists(from) then return nil, no_such(from) end
-  if from ~= to and fs.isDir(to) then to = absolute(fs.combine(to, fs.getName(from))) end
+  if not fs.exists(from) then return nil, disk.no_such(from) end
+  if from ~= to and fs.isDir(to) then to = paths.absolute(fs.combine(to, fs.getName(from))) end
   if from == to then return nil, format("%s is there already: it was to be %s to where it is.", from, verb) end
   local problem = taken(to)
   if problem then return nil, problem end
@@ -191,7 +146,7 @@ local function undo(path, to)
   if fs.exists(target) then
     return nil, format("%s is there again, and stays: say where to put what was deleted, by `to`.", target)
   end
-  local above = file_above(target)
+  local above = paths.file_above(target)
   if above then
     return nil, format("%s can't be brought back, since %s is a file now: say where to put it, by `to`.", target, above)
   end
@@ -204,15 +159,15 @@ end
 --- `manage-files`.
 local function manage(arguments)
   local action = arguments.action
-  local problem = misread(arguments.path or "") or misread(arguments.to or "")
+  local problem = paths.misread(arguments.path or "") or paths.misread(arguments.to or "")
   if problem then return nil, problem end
-  local path, to = arguments.path and absolute(arguments.path), arguments.to and absolute(arguments.to)
+  local path, to = arguments.path and paths.absolute(arguments.path), arguments.to and paths.absolute(arguments.to)
   if action == "undo" then return undo(path, to) end
   if not path then return nil, format("For %s a path is needed.", action) end
   if action == "delete" then return delete(path, arguments.forGood) end
   if action == "make-folder" then
     if fs.isDir(path) then return path .. " is there already." end
-    local in_the_way = fs.exists(path) and path or file_above(path)
+    local in_the_way = fs.exists(path) and path or paths.file_above(path)
     if in_the_way then
       return nil, format("%s was not made: %s is a file. Choose another path, or move that file first.", path,
         in_the_way)

@@ -1,30 +1,18 @@
 -- What is in all inventories, tanks and batteries that a computer reaches, asked side by side.
 
 local errors = require("shared.errors")
+local methods_of = require("shared.methods")
+local in_batches = require("parts.batches")
 
 local format, sort = string.format, table.sort
 local unpack = table.unpack or unpack
 
--- Calls that run side by side: the game's queue of events holds 256, of which others need some.
-local AT_ONCE = 100
 -- Characters that the items of an answer take, about; and how many tanks and batteries it names. Clients cut longer
 -- answers.
 local LONGEST, OTHERS = 24000, 30
 
 -- The inventory of a turtle itself, as a place.
 local TURTLE = "turtle"
-
-local function in_batches(functions)
-  for from = 1, #functions, AT_ONCE do
-    parallel.waitForAll(unpack(functions, from, math.min(from + AT_ONCE - 1, #functions)))
-  end
-end
-
-local function has_of(name)
-  local has = {}
-  for _, method in ipairs(peripheral.getMethods(name) or {}) do has[method] = true end
-  return has
-end
 
 -- Asks for all there is, and what went wrong, each by the name of where it is.
 local function asked(wanted)
@@ -43,7 +31,7 @@ local function asked(wanted)
     end
   end
   for _, name in ipairs(names) do
-    local has = has_of(name)
+    local has = methods_of(name)
     local is_inventory = has.list and has.size
     if (not wanted or wanted == name) and (is_inventory or has.tanks or has.getEnergy) then
       found[name] = { is_inventory = is_inventory }

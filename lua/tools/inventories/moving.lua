@@ -1,12 +1,13 @@
 -- Moves items between inventories of one wired network, as many at a time as the game carries out in a tick.
 
 local errors = require("shared.errors")
+local methods_of = require("shared.methods")
+local words = require("shared.words")
+local in_batches = require("parts.batches")
 
 local concat, find, format, gsub = table.concat, string.find, string.format, string.gsub
 local unpack = table.unpack or unpack
 
--- Calls that run side by side: the game's queue of events holds 256, of which others need some.
-local AT_ONCE = 100
 -- Names that an error lists.
 local NAMES = 20
 -- How often it is tried anew while some of it moves.
@@ -21,15 +22,8 @@ local function reason(problem)
   return errors.reason(tostring(problem):sub(1, 300))
 end
 
-local function in_batches(functions)
-  for from = 1, #functions, AT_ONCE do
-    parallel.waitForAll(unpack(functions, from, math.min(from + AT_ONCE - 1, #functions)))
-  end
-end
-
 local function is_inventory(name)
-  local has = {}
-  for _, method in ipairs(peripheral.getMethods(name) or {}) do has[method] = true end
+  local has = methods_of(name)
   return has.list and has.pushItems and has.pullItems
 end
 
@@ -63,9 +57,7 @@ local function place(name, known)
     if other == name then return name end
   end
   if #known == 0 then return nil, "This computer reaches no inventory." end
-  local shown = { unpack(known, 1, math.min(#known, NAMES)) }
-  return nil, format("%s is no inventory that this computer reaches; there are %s%s.", name, concat(shown, ", "),
-    #known > #shown and format(" and %d more", #known - #shown) or "")
+  return nil, format("%s is no inventory that this computer reaches; there are %s.", name, words.some(known, NAMES))
 end
 
 -- Whether a stack is of an item: by its whole name, or by what follows the colon.
@@ -214,12 +206,6 @@ local function sort_out(stacks, places, most, turtle_name)
   return total, gone, stays, problems
 end
 
--- The first of some texts, and how many more there are.
-local function some_of(texts)
-  local shown = concat({ unpack(texts, 1, NAMES) }, ", ")
-  return shown .. (#texts > NAMES and format(" and %d more", #texts - NAMES) or "")
-end
-
 local function advice(problems)
   local all = concat(problems, " ")
   -- What pushes has no target, what pulls no source.
@@ -277,9 +263,10 @@ local function move(arguments)
     end
     local total, gone, stays, wrong = sort_out(stacks, places, most, turtle_name)
     local lines = { format("%d %s moved%s.", total, total == 1 and "item" or "items",
-      #gone > 0 and ": " .. some_of(gone) or "") }
+      #gone > 0 and ": " .. words.some(gone, NAMES) or "") }
     if #stays > 0 then
-      lines[2] = format("Not moved: %s. No inventory holds such, or has room, and none is empty.", some_of(stays))
+      lines[2] = format("Not moved: %s. No inventory holds such, or has room, and none is empty.",
+        words.some(stays, NAMES))
     end
     if #wrong > 0 then lines[#lines + 1] = concat({ unpack(wrong, 1, 10) }, "; ") .. "." .. advice(wrong) end
     if total == 0 then return nil, concat(lines, "\n") end
@@ -293,8 +280,7 @@ local function move(arguments)
   end
   table.sort(shares)
   if #shares > 1 then
-    lines[1] = lines[1] .. " From " .. concat({ unpack(shares, 1, NAMES) }, ", ")
-      .. (#shares > NAMES and format(" and %d more", #shares - NAMES) or "") .. "."
+    lines[1] = lines[1] .. " From " .. words.some(shares, NAMES) .. "."
   end
   if arguments.count and arguments.count > there then
     lines[#lines + 1] = format("There were no more than %d of the %d in %s.", there, arguments.count, where)

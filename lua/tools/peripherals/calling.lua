@@ -1,6 +1,9 @@
 -- Calls methods of peripherals side by side: those that take a tick take it together.
 
 local reason = require("shared.errors").reason
+local read_methods = require("shared.methods")
+local plain = require("shared.plain")
+local words = require("shared.words")
 
 local concat, format = table.concat, string.format
 local unpack = table.unpack or unpack
@@ -9,67 +12,13 @@ local unpack = table.unpack or unpack
 local LONGEST, ERROR = 32000, 1000
 -- Characters that each result has at least, so that its place is there.
 local LEAST = 40
--- Tables within one another that are shown.
-local DEEPEST = 12
--- Bytes of a table's key that is shown.
-local KEY = 200
 -- Names that an error lists.
 local NAMES = 20
 
+-- Some names, in order.
 local function listed(names)
   table.sort(names)
-  local shown = { unpack(names, 1, math.min(#names, NAMES)) }
-  local rest = #names - #shown
-  return concat(shown, ", ") .. (rest > 0 and format(" and %d more", rest) or "")
-end
-
--- Characters that a text takes in JSON, at most.
-local function cost_of(text)
-  local _, quotes = text:gsub('["\\]', "")
-  local _, others = text:gsub("[%c\127-\255]", "")
-  return #text + 3 * quotes + 5 * others
-end
-
--- As much of a text as takes so many characters, at most.
-local function beginning_of(text, room)
-  local beginning = text:sub(1, math.max(room, 0))
-  while cost_of(beginning) > room and #beginning > 0 do beginning = beginning:sub(1, math.floor(#beginning / 2)) end
-  return beginning .. format("... (%d bytes)", #text)
-end
-
--- A value as JSON can say it, within the bytes that are left to `state`.
-local function plain(value, state, depth)
-  local kind = type(value)
-  if kind == "nil" then return json.null end
-  if kind == "boolean" then return value end
-  if kind == "number" then
-    state.left = state.left - 8
-    if value ~= value or value == math.huge or value == -math.huge then return tostring(value) end
-    return value
-  end
-  if kind ~= "string" and kind ~= "table" then return "a " .. kind end
-  if kind == "string" then
-    local room = math.max(state.left, 0)
-    -- Of what can't fit, no more is looked at.
-    local cost = #value > room and #value or cost_of(value)
-    state.left = room - cost - 3
-    if cost <= room then return value end
-    state.is_cut = true
-    return beginning_of(value, room)
-  end
-  if depth >= DEEPEST then return "a table, too deep to show" end
-  local result = {}
-  for key, item in pairs(value) do
-    if state.left <= 0 then
-      state.is_cut = true
-      break
-    end
-    if type(key) == "string" and #key <= KEY or type(key) == "number" then
-      state.left = state.left - (type(key) == "string" and cost_of(key) or 8) - 4
-      result[key] = plain(item, state, depth + 1)
-    end
-  end
-  return result
+  return words.some(names, NAMES)
 end
 
 -- Why a call can't be made; nil if it can.
@@ -78,8 +27,7 @@ local function problem_of(call, methods_of)
   if methods == nil then
     methods = false
     if peripheral.isPresent(call.name) then
-      methods = {}
-      for _, method in ipairs(peripheral.getMethods(call.name) or {}) do methods[method] = true end
+      methods = read_methods(call.name)
     end
     methods_of[call.name] = methods
   end
@@ -145,14 +93,14 @@ local function call(arguments)
     end
     if result.error then
       result.error = #result.error <= ERROR and result.error or result.error:sub(1, ERROR) .. "..."
-      if cost_of(result.error) > state.left then result.error = beginning_of(result.error, state.left) end
-      state.left = state.left - cost_of(result.error)
+      if plain.cost(result.error) > state.left then result.error = plain.beginning(result.error, state.left) end
+      state.left = state.left - plain.cost(result.error)
       failed = failed + 1
       errors[failed] = format("%s.%s: %s", calls[i].name, calls[i].method, result.error)
       results[i] = result
     else
       local values = json.array({})
-      for n = 2, result.n do values[n - 1] = plain(result[n], state, 1) end
+      for n = 2, result.n do values[n - 1] = plain.value(result[n], state) end
       results[i] = { values = values }
       if state.is_cut and i > 1 then
         results[i] = { leftOut = true }
@@ -166,7 +114,7 @@ local function call(arguments)
   end
   if failed == #calls then
     local told = concat(errors, "\n")
-    return nil, cost_of(told) > ERROR * 4 and beginning_of(told, ERROR * 4) or told
+    return nil, plain.cost(told) > ERROR * 4 and plain.beginning(told, ERROR * 4) or told
   end
   return {
     results = results, failed = failed > 0 and failed or nil,

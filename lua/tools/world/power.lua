@@ -1,6 +1,8 @@
 -- Turns computers on, off and on again, and labels this one.
 
 local errors = require("shared.errors")
+local methods_of = require("shared.methods")
+local words = require("shared.words")
 
 local format = string.format
 
@@ -13,9 +15,7 @@ local LONGEST_LABEL = 32
 local function attached()
   local names = {}
   for _, name in ipairs(peripheral.getNames()) do
-    for _, method in ipairs(peripheral.getMethods(name) or {}) do
-      if method == "turnOn" then names[#names + 1] = name end
-    end
+    if methods_of(name).turnOn then names[#names + 1] = name end
   end
   table.sort(names)
   return names
@@ -30,7 +30,7 @@ local function of_neighbour(action, name)
   for _, other in ipairs(names) do is_there = is_there or other == name end
   if not is_there then
     return nil, format("%s is no attached computer; %s", name,
-      #names > 0 and "there are " .. table.concat({ (table.unpack or unpack)(names, 1, 20) }, ", ") .. "."
+      #names > 0 and "there are " .. words.some(names, 20) .. "."
         or "none is attached.")
   end
   local was_on = peripheral.call(name, "isOn")

@@ -1,6 +1,7 @@
 -- Waits for an event of a computer.
 
 local errors = require("shared.errors")
+local plain = require("shared.plain")
 
 local format = string.format
 
@@ -8,10 +9,6 @@ local format = string.format
 local WAIT = 20000
 -- Characters of an answer.
 local LONGEST = 30000
--- Tables within one another that are shown.
-local DEEPEST = 12
--- Bytes of a table's key that is shown.
-local KEY = 200
 
 -- What the player does reaches the player's own programs, not what runs for others.
 local OF_THE_PLAYER = {
@@ -24,50 +21,6 @@ local NOISE = {
   timer = true, task_complete = true, turtle_response = true, websocket_message = true, websocket_success = true,
   websocket_closed = true, websocket_failure = true, modem_message = true, mcp_wait_begins = true,
 }
-
--- Characters that a text takes in JSON, at most.
-local function cost_of(text)
-  local _, quotes = text:gsub('["\\]', "")
-  local _, others = text:gsub("[%c\127-\255]", "")
-  return #text + 3 * quotes + 5 * others
-end
-
--- As much of a text as takes so many characters, at most.
-local function beginning_of(text, room)
-  local beginning = text:sub(1, math.max(room, 0))
-  while cost_of(beginning) > room and #beginning > 0 do beginning = beginning:sub(1, math.floor(#beginning / 2)) end
-  return beginning .. format("... (%d bytes)", #text)
-end
-
--- A value as JSON can say it, within the bytes that are left to `state`.
-local function plain(value, state, depth)
-  local kind = type(value)
-  if kind == "nil" then return json.null end
-  state.left = state.left - 8
-  if kind == "number" and (value ~= value or value == math.huge or value == -math.huge) then return tostring(value) end
-  if kind == "number" or kind == "boolean" then return value end
-  if kind == "string" then
-    local room = math.max(state.left, 0)
-    -- Of what can't fit, no more is looked at.
-    local cost = #value > room and #value or cost_of(value)
-    state.left = room - cost
-    return cost <= room and value or beginning_of(value, room)
-  end
-  if kind ~= "table" then return "a " .. kind end
-  if depth >= DEEPEST then return "a table, too deep to show" end
-  local result = {}
-  for key, item in pairs(value) do
-    if state.left <= 0 then
-      result["..."] = "there is more"
-      break
-    end
-    if type(key) == "string" and #key <= KEY or type(key) == "number" then
-      state.left = state.left - (type(key) == "string" and cost_of(key) or 8)
-      result[key] = plain(item, state, depth + 1)
-    end
-  end
-  return result
-end
 
 -- Whether an event has these values, as text, in order; an empty one may be any.
 local function has(event, values)
@@ -113,8 +66,8 @@ local function wait(arguments)
     if kind == "timer" and event[2] == timer or os.clock() > due + 1 then break end
     if (kind == name or not name and not NOISE[kind] and not OF_THE_PLAYER[kind]) and has(event, values) then
       os.cancelTimer(timer)
-      local state, shown = { left = LONGEST }, json.array({})
-      for i = 2, event.n do shown[i - 1] = plain(event[i], state, 1) end
+      local state, shown = { left = LONGEST, marks = true }, json.array({})
+      for i = 2, event.n do shown[i - 1] = plain.value(event[i], state) end
       local answer = { event = kind, values = shown }
       if kind == "redstone" then
         -- The game doesn't tell which has changed, and a pulse may be over when it is looked at.

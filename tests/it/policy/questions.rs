@@ -67,7 +67,7 @@ async fn what_is_touched_is_shown_first_and_long_values_by_the_arrow_keys() {
         let edits = json!([{"replace": "x".repeat(900), "find": "print(7)\n"}]);
         let arguments = json!({"computerId": 1, "path": "/startup.lua", "edits": edits});
         let call = bridge.start_call("edit-file", arguments).await;
-        screen::says(&computer, "by writing.lua, edit:").await;
+        screen::says(&computer, "by editing.lua, edit:").await;
         screen::says(&computer, ASKED).await;
         screen::shows(
             &computer,
