@@ -1,4 +1,4 @@
-//! The hash by which contents are compared: the one that `read-file` and `lua/tools/sync/reading.lua` have.
+//! The hash by which contents are compared: the one of `lua/tools/shared/hash.lua`.
 
 /// Two remainders of the bytes as one large number, and the length. It tells a change, not a forgery: whoever could forge
 /// a computer's file could as well lie about its hash.
@@ -23,9 +23,9 @@ pub fn of(bytes: &[u8]) -> String {
 mod tests {
     use super::*;
 
-    /// The function of the handler itself.
+    /// The function of the computer itself.
     fn in_lua(bytes: &[u8]) -> String {
-        let source = crate::sync::far::READING.replace("return { read = read }", "return hash_of");
+        let source = crate::base::lua::own::handler("shared/hash.lua").unwrap();
         let lua = mlua::Lua::new();
         let hash: mlua::Function = lua.load(source).eval().unwrap();
         let bytes = lua.create_string(bytes).unwrap();

@@ -53,8 +53,8 @@ impl Errands {
         errand: Errand,
     ) -> Result<Value, String> {
         let (source, method) = match errand.changes {
-            true => (WRITING, "write"),
-            false => (READING, "read"),
+            true => (&*WRITING, "write"),
+            false => (&*READING, "read"),
         };
         let arguments = [errand.request];
         let piece = Piece {

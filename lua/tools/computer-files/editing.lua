@@ -3,6 +3,7 @@
 local breathe = require("shared.breathe")
 local errors = require("shared.errors")
 local hash_of = require("shared.hash")
+local misread = require("shared.misread")
 local paths = require("shared.paths")
 local texts = require("shared.texts")
 local diffs = require("parts.diffs")
@@ -93,7 +94,7 @@ end
 
 --- `edit-file`.
 local function edit(arguments)
-  local problem = paths.misread(arguments.path)
+  local problem = misread(arguments.path)
   if problem then return nil, problem end
   local path = paths.absolute(arguments.path)
   local before, unreadable = replacing.contents_of(path)

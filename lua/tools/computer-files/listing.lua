@@ -2,6 +2,7 @@
 
 local breathe = require("shared.breathe")
 local errors = require("shared.errors")
+local misread = require("shared.misread")
 local paths = require("shared.paths")
 local texts = require("shared.texts")
 local disk = require("parts.disk")
@@ -31,7 +32,7 @@ end
 --- `list-files`.
 local function list(arguments)
   local path = arguments.path or "/"
-  local problem = paths.misread(path, true)
+  local problem = misread(path, true)
   if problem then return nil, problem end
   local found, is_all = {}, true
   if globs.is_glob(path) then

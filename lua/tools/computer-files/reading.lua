@@ -3,6 +3,7 @@
 local base64 = require("shared.base64")
 local errors = require("shared.errors")
 local hash_of = require("shared.hash")
+local misread = require("shared.misread")
 local paths = require("shared.paths")
 local texts = require("shared.texts")
 local disk = require("parts.disk")
@@ -23,7 +24,7 @@ end
 
 --- `read-file`; with `raw`, which no client can give, what a resource shows.
 local function read(arguments)
-  local path, problem = paths.absolute(arguments.path), paths.misread(arguments.path)
+  local path, problem = paths.absolute(arguments.path), misread(arguments.path)
   if arguments.raw and problem then return arguments.from == "stamp" and { stamp = "none" } or { missing = true } end
   if arguments.raw then return raw(path, arguments.from or 1) end
   if problem then return nil, problem end

@@ -2,6 +2,7 @@
 
 local breathe = require("shared.breathe")
 local errors = require("shared.errors")
+local misread = require("shared.misread")
 local paths = require("shared.paths")
 local texts = require("shared.texts")
 local words = require("shared.words")
@@ -21,7 +22,7 @@ local LINE = 300
 
 -- The files that a search goes through.
 local function searched(path)
-  local problem = path and paths.misread(path, true)
+  local problem = path and misread(path, true)
   if problem then return nil, problem end
   if path and not globs.is_glob(path) then
     path = paths.absolute(path)

@@ -4,6 +4,7 @@ local base64 = require("shared.base64")
 local errors = require("shared.errors")
 local files = require("shared.files")
 local hash_of = require("shared.hash")
+local misread = require("shared.misread")
 local paths = require("shared.paths")
 local replacing = require("parts.replacing")
 
@@ -15,7 +16,7 @@ end
 
 --- `write-file`.
 local function write(arguments)
-  local problem = paths.misread(arguments.path)
+  local problem = misread(arguments.path)
   if problem then return nil, problem end
   local path = paths.absolute(arguments.path)
   if is_own_folder(path) then return nil, format("%s is a folder: name a file in it.", path) end

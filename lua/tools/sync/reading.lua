@@ -1,48 +1,17 @@
 -- What stands in a folder of a computer, for a sync: sizes and hashes, and contents piece by piece. It changes nothing.
 
-local byte, find, format, gsub, sub = string.byte, string.find, string.format, string.gsub, string.sub
+local breathe = require("shared.breathe")
+local hash_of = require("shared.hash")
+local own_files = require("shared.own_files")
+local paths = require("shared.paths")
+local read_file = require("shared.files").read
+local UNFINISHED = require("parts.unfinished")
+
+local find, format, gsub, sub = string.find, string.format, string.gsub, string.sub
 local concat, floor = table.concat, math.floor
 
 -- Files and folders that are looked at. A disk of the game holds 2000.
 local WALKED = 4000
--- What a file that is not whole yet is called behind its name. `writing.lua` has the same.
-local NEW = ".sync-new"
--- The agent's own files.
-local OWN = { ["/mcp-computer.lua"] = true, ["/startup/zz-mcp-computer.lua"] = true }
-
--- The game stops code that runs for 7 s; and others want to run too.
-local begun = os.clock()
-local function breathe()
-  if os.clock() - begun < 0.3 then return end
-  sleep(0)
-  begun = os.clock()
-end
-
-local function absolute(path)
-  return "/" .. fs.combine("/", path)
-end
-
--- As `read-file` has it. It tells a change, not a forgery.
-local function hash_of(text)
-  local a, b = 1, 2
-  for at = 1, #text, 4 do
-    local one, two, three, four = byte(text, at, at + 3)
-    local word = one + (two or 0) * 256 + (three or 0) * 65536 + (four or 0) * 16777216
-    a, b = (a * 65599 + word) % 4294967291, (b * 31337 + word) % 4294967279
-    if at % 65536 == 1 then breathe() end
-  end
-  a, b = (a * 65599 + #text) % 4294967291, (b * 31337 + #text) % 4294967279
-  return format("%04x%04x%04x%04x", floor(a / 65536), a % 65536, floor(b / 65536), b % 65536)
-end
-
--- A file's bytes; or nil and why not.
-local function contents_of(path)
-  local file, problem = fs.open(path, "rb")
-  if not file then return nil, tostring(problem) end
-  local text = file.readAll() or ""
-  file.close()
-  return text
-end
 
 -- Adds all files below a folder to a list, by their names: {path below the first, whole path, size}. What begins with a
 -- dot, other drives and the agent's own files are passed over. Tells whether that was all.
@@ -50,11 +19,11 @@ local function add_files(files, folder, prefix, drive, budget)
   local names = fs.list(folder)
   table.sort(names)
   for _, name in ipairs(names) do
-    local path = absolute(fs.combine(folder, name))
+    local path = paths.absolute(fs.combine(folder, name))
     budget.left = budget.left - 1
     if budget.left < 0 then return false end
     breathe()
-    local is_passed_over = sub(name, 1, 1) == "." or sub(name, -#NEW) == NEW or OWN[path]
+    local is_passed_over = sub(name, 1, 1) == "." or sub(name, -#UNFINISHED) == UNFINISHED or own_files[path]
     if not is_passed_over and not fs.isDir(path) then
       files[#files + 1] = { prefix .. name, path, fs.getSize(path) }
     elseif not is_passed_over and fs.getDrive(path) == drive then
@@ -86,9 +55,9 @@ end
 
 -- The files from number `request.from` on, as many as go into `request.room`.
 local function survey(request)
-  local folder = absolute(request.folder)
+  local folder = paths.absolute(request.folder)
   local there = folder
-  while not fs.exists(there) do there = absolute(fs.getDir(there)) end
+  while not fs.exists(there) do there = paths.absolute(fs.getDir(there)) end
   local free = fs.getFreeSpace(there)
   local answer = {
     free = type(free) == "number" and free or nil, readOnly = fs.isReadOnly(there), files = {},
@@ -105,7 +74,7 @@ local function survey(request)
   local room = request.room
   for i = request.from or 1, #files do
     local file = files[i]
-    local text, problem = contents_of(file[2])
+    local text, problem = read_file(file[2])
     answer.files[#answer.files + 1] = text and { path = file[1], size = #text, hash = hash_of(text) }
       or { path = file[1], problem = problem }
     room = room - weight_of(file[1]) - 60
@@ -122,7 +91,7 @@ end
 local function fetch(request)
   local room, pieces = request.room, {}
   for _, wanted in ipairs(request.files) do
-    local text, problem = contents_of(absolute(fs.combine(request.folder, wanted.path)))
+    local text, problem = read_file(paths.absolute(fs.combine(request.folder, wanted.path)))
     if not text then
       pieces[#pieces + 1] = { path = wanted.path, problem = problem }
     else
@@ -141,7 +110,7 @@ end
 --- What a sync asks: `what` is `survey` or `fetch`.
 local function read(request)
   if request.what == "fetch" then return fetch(request) end
-  if find(absolute(request.folder) .. "/", "^/rom/") then
+  if find(paths.absolute(request.folder) .. "/", "^/rom/") then
     return nil, "/rom is the game's own: nothing of it is synced."
   end
   return survey(request)

@@ -1,14 +1,20 @@
 //! A computer that a sync can ask, and what it is asked with.
 
+use std::sync::LazyLock;
+
 use futures_util::future::BoxFuture;
 use serde::{Deserialize, Serialize};
 use serde_json::Value;
 
+use crate::base::lua::own;
+
 /// The Lua that looks, whose function is `read`.
-pub const READING: &str = include_str!("../../../lua/tools/sync/reading.lua");
+pub static READING: LazyLock<String> =
+    LazyLock::new(|| own::handler("sync/reading.lua").unwrap_or_default());
 
 /// The Lua that writes, whose function is `write`.
-pub const WRITING: &str = include_str!("../../../lua/tools/sync/writing.lua");
+pub static WRITING: LazyLock<String> =
+    LazyLock::new(|| own::handler("sync/writing.lua").unwrap_or_default());
 
 /// How much goes into a question and into an answer, where what is no plain sign counts for six: the smallest message that
 /// the game takes has 131,072 bytes, and the Lua goes along where an agent keeps none.
