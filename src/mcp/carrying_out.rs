@@ -105,7 +105,7 @@ impl Server {
         let catalogue = seat.catalogue_for(&context);
         let name = &request.name;
         let mut view = catalogue.now();
-        if matches!(view.find(name), Found::Nothing) {
+        if !view.knows(name) {
             // It may be among those that are still being read, or of a server that is still being started.
             let awaited = tokio::select! {
                 awaited = catalogue.awaiting(name) => awaited,

@@ -32,7 +32,7 @@ use super::{
     server::{Server, name_of_client},
 };
 use crate::tools::{
-    Client, Found, Notes,
+    Client, Notes,
     asked::{Asked, askable},
     coercion::as_object,
     completion::{Begun, of_values},
@@ -202,10 +202,7 @@ impl ServerHandler for Server {
         // rmcp checks the headers of a call over HTTP by the tool's schema, and does not say whose call it is.
         let view = self.seats.of_session().catalogue.now();
         let view = view.for_client(Client::Anyone);
-        match view.find(name) {
-            Found::Tool(tool) => Some(tool.definition().clone()),
-            Found::Refused(_) | Found::Nothing => None,
-        }
+        view.definition(name).cloned()
     }
 
     async fn call_tool(

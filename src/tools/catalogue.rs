@@ -242,7 +242,7 @@ impl ClientCatalogue<'_> {
     /// # Errors
     /// Why it is unknown whether there is such a tool, in a sentence.
     pub async fn awaiting(&self, tool: &str) -> Result<View, String> {
-        let is_there = |view: &View| !matches!(view.find(tool), Found::Nothing);
+        let is_there = |view: &View| view.knows(tool);
         let view = self.ready().await;
         if is_there(&view) {
             return Ok(view);

@@ -1,7 +1,10 @@
 //! A person's pause: until it is lifted, no bridge of this user calls what could change something.
 //!
-//! It is a file in the folder that all bridges of a user share, and each such call looks whether it is there. That takes
-//! a microsecond, holds from that moment on in every bridge, and lives through the end of all of them.
+//! It is a file in the folder that all bridges of a user share, and each such call looks whether it is there: once when it
+//! comes, and once before what it asks of a computer is sent, which may be later. That takes a microsecond, holds from that
+//! moment on in every bridge, and lives through the end of all of them. Whoever watched the file instead, or looked at it
+//! now and then, would let a call pass that comes right after the pause; and to look by another thread would take longer
+//! than the call. So a disk that hangs holds up the bridge here, and only here.
 
 use std::{
     fs, io,

@@ -222,6 +222,18 @@ impl View {
         }
     }
 
+    /// Whether there is a tool of this name that the client may know of, be it refused. Unlike [`find`](Self::find), this
+    /// looks for no pause.
+    pub fn knows(&self, name: &str) -> bool {
+        match self.snapshot.tools.get(name) {
+            Some(listing) => self.client.may_see(listing.tool.owner()),
+            None => {
+                let withheld = self.snapshot.withheld.get(name);
+                withheld.is_some_and(|withheld| self.client.may_see(withheld.owner))
+            }
+        }
+    }
+
     /// Names of sets that may get their tools yet.
     pub fn sets(&self) -> impl Iterator<Item = &str> {
         self.snapshot.sets.iter().map(String::as_str)
