@@ -1,11 +1,13 @@
 //! The files of the log: a new one each day and whenever one is full, the oldest removed. Several bridges write side by
 //! side, each line by one append; nothing is ever renamed under another's hands.
+//!
+//! What a bridge logs is written by the [`scribe`]: a disk that hangs takes lines of the log, and holds up nothing else.
 
 use std::{
     fs::{self, File},
     io::{self, Write},
     path::{Path, PathBuf},
-    sync::{Mutex, PoisonError},
+    sync::Arc,
     time::{Duration, Instant},
 };
 
@@ -15,6 +17,7 @@ use tracing_subscriber::fmt::MakeWriter;
 use super::{
     files::{self, FileError},
     private,
+    scribe::{FILES, Pen, Pile},
 };
 
 const PREFIX: &str = "mcp-bridge";
@@ -43,18 +46,20 @@ struct Name {
     number: u32,
 }
 
+/// A log as one process writes to it, without waiting for it.
+#[derive(Clone)]
+pub struct Log(Arc<Pile<LogFiles>>);
+
+/// What becomes known of a log that can't be written, once until it can be again.
+pub type Tell = fn(&str);
+
 /// The log's files, as one process writes them.
-#[derive(Debug)]
-pub struct LogFiles {
+struct LogFiles {
     folder: PathBuf,
     bounds: Bounds,
-    writer: Mutex<Writer>,
-}
-
-#[derive(Debug, Default)]
-struct Writer {
+    tell: Tell,
     open: Option<Open>,
-    /// How many lines could not be written, and why not.
+    /// How many lines are missing, and why.
     lost: Option<(u64, String)>,
 }
 
@@ -65,67 +70,107 @@ struct Open {
     since: Instant,
 }
 
-impl LogFiles {
-    /// Opens today's file.
+impl Log {
+    /// The log in this folder, of whose lines so many bytes may wait for being written. Its files are opened when there
+    /// is something to write.
+    pub fn new(folder: &Path, bounds: Bounds, waiting: usize, tell: Tell) -> Self {
+        let files = LogFiles::new(folder, bounds, tell);
+        Self(Pile::new(&FILES, waiting, false, files))
+    }
+
+    /// The same, with today's file open.
     ///
     /// # Errors
     /// It can't be opened.
-    pub fn open(folder: &Path, bounds: Bounds) -> Result<Self, FileError> {
-        let files = Self {
+    pub fn open(
+        folder: &Path,
+        bounds: Bounds,
+        waiting: usize,
+        tell: Tell,
+    ) -> Result<Self, FileError> {
+        let mut files = LogFiles::new(folder, bounds, tell);
+        files.file_for(0)?;
+        Ok(Self(Pile::new(&FILES, waiting, false, files)))
+    }
+
+    /// Writes a line, with its end.
+    pub fn add(&self, line: Vec<u8>) {
+        self.0.add(line);
+    }
+}
+
+impl Pen for LogFiles {
+    type Line = Vec<u8>;
+
+    fn room(line: &Vec<u8>) -> usize {
+        line.len()
+    }
+
+    fn write(&mut self, lines: Vec<Vec<u8>>, dropped: u64) {
+        for line in lines {
+            self.write_line(&line);
+        }
+        if dropped > 0 {
+            self.lose(dropped, "was not written as fast as they came");
+            self.write_line(b"");
+        }
+    }
+}
+
+impl LogFiles {
+    fn new(folder: &Path, bounds: Bounds, tell: Tell) -> Self {
+        Self {
             folder: folder.to_owned(),
             bounds,
-            writer: Mutex::default(),
-        };
-        files.file_for(&mut Writer::default(), 0)?;
-        Ok(files)
+            tell,
+            open: None,
+            lost: None,
+        }
     }
 
     /// Writes a line, with its end. One that can't be written is counted, and told of once that goes again: no call is
     /// to fail for it.
-    fn write_line(&self, line: &[u8]) {
-        // A writer is never left half changed.
-        let mut writer = self.writer.lock().unwrap_or_else(PoisonError::into_inner);
-        if let Err(error) = self.try_write(&mut writer, line) {
-            writer.open = None;
-            let (lost, why) = writer.lost.get_or_insert_default();
-            *lost += 1;
-            if *lost == 1 {
-                // Standard error may be closed, and there is nowhere else to say so.
-                let _ = writeln!(
-                    io::stderr().lock(),
-                    "mcp-bridge: the log in {} {}",
-                    self.folder.display(),
-                    words(&error)
-                );
+    fn write_line(&mut self, line: &[u8]) {
+        if let Err(error) = self.try_write(line) {
+            self.open = None;
+            let why = words(&error);
+            if self.lost.is_none() {
+                (self.tell)(&format!("the log in {} {why}", self.folder.display()));
             }
-            *why = words(&error);
+            self.lose(u64::from(!line.is_empty()), &why);
         }
     }
 
-    fn try_write(&self, writer: &mut Writer, line: &[u8]) -> Result<(), FileError> {
-        let lost = writer.lost.as_ref().map(|(lost, why)| {
+    /// Notes that so many lines are missing, since the log so.
+    fn lose(&mut self, lines: u64, why: &str) {
+        let (lost, last) = self.lost.get_or_insert_default();
+        *lost += lines;
+        why.clone_into(last);
+    }
+
+    fn try_write(&mut self, line: &[u8]) -> Result<(), FileError> {
+        let lost = self.lost.as_ref().map(|(lost, why)| {
             format!(
                 "{}  WARN mcp_bridge::base::logging: {lost} lines are missing here: the log {why}\n",
                 super::text::timestamp(std::time::SystemTime::now())
             )
         });
         let lost = lost.unwrap_or_default();
-        let file = self.file_for(writer, (lost.len() + line.len()) as u64)?;
+        let file = self.file_for((lost.len() + line.len()) as u64)?;
         if !lost.is_empty() {
             file.write_all(lost.as_bytes())?;
-            writer.lost = None;
+            self.lost = None;
         }
-        let Some(open) = &mut writer.open else {
-            return Ok(());
-        };
-        open.file.write_all(line)?;
+        if let Some(open) = &mut self.open {
+            open.file.write_all(line)?;
+        }
         Ok(())
     }
 
     /// The file that so many bytes more are to go to.
-    fn file_for<'a>(&self, writer: &'a mut Writer, more: u64) -> Result<&'a mut File, FileError> {
+    fn file_for(&mut self, more: u64) -> Result<&mut File, FileError> {
         let date = date(OffsetDateTime::now_utc().date());
-        let goes_on = writer.open.as_ref().is_some_and(|open| {
+        let goes_on = self.open.as_ref().is_some_and(|open| {
             open.name.date == date
                 && open.since.elapsed() < LOOK_AGAIN
                 && open
@@ -134,14 +179,14 @@ impl LogFiles {
                     .is_ok_and(|facts| self.has_room(facts.len(), more))
         });
         if !goes_on {
-            let before = writer.open.take().map(|open| open.name);
+            let before = self.open.take().map(|open| open.name);
             let open = self.pick(date, more)?;
             if before.as_ref() != Some(&open.name) {
                 self.prune(&open.name);
             }
-            writer.open = Some(open);
+            self.open = Some(open);
         }
-        match &mut writer.open {
+        match &mut self.open {
             Some(open) => Ok(&mut open.file),
             None => Err(io::Error::from(io::ErrorKind::NotFound).into()),
         }
@@ -210,7 +255,7 @@ fn words(error: &FileError) -> String {
     }
 }
 
-impl<'a> MakeWriter<'a> for LogFiles {
+impl<'a> MakeWriter<'a> for Log {
     type Writer = Line<'a>;
 
     fn make_writer(&'a self) -> Line<'a> {
@@ -219,12 +264,12 @@ impl<'a> MakeWriter<'a> for LogFiles {
 }
 
 /// Takes whole lines.
-pub struct Line<'a>(&'a LogFiles);
+pub struct Line<'a>(&'a Log);
 
 impl Write for Line<'_> {
     fn write(&mut self, line: &[u8]) -> io::Result<usize> {
         if !line.is_empty() {
-            self.0.write_line(line);
+            self.0.add(line.to_owned());
         }
         Ok(line.len())
     }
@@ -300,6 +345,12 @@ mod tests {
         days: 7,
     };
 
+    fn files(folder: &Path) -> LogFiles {
+        let mut files = LogFiles::new(folder, BOUNDS, |_| {});
+        files.file_for(0).unwrap();
+        files
+    }
+
     fn total(folder: &Path) -> u64 {
         let files = all(folder);
         files
@@ -320,7 +371,7 @@ mod tests {
         thread::scope(|scope| {
             for bridge in 0..4 {
                 // Each as a process of its own has it.
-                let files = LogFiles::open(folder.path(), BOUNDS).unwrap();
+                let mut files = files(folder.path());
                 scope.spawn(move || {
                     for number in 0..500 {
                         files.write_line(line(bridge, number).as_bytes());
@@ -373,7 +424,7 @@ mod tests {
         ] {
             fs::write(folder.path().join(name), "x".repeat(900)).unwrap();
         }
-        let files = LogFiles::open(folder.path(), BOUNDS).unwrap();
+        let mut files = files(folder.path());
         let names = || -> Vec<_> {
             let files = all(folder.path()).into_iter();
             files
@@ -409,14 +460,12 @@ mod tests {
     #[test]
     fn what_can_not_be_written_is_counted_and_told_of_later() {
         let folder = tempfile::tempdir().unwrap();
-        let files = LogFiles::open(folder.path(), BOUNDS).unwrap();
+        let mut files = files(folder.path());
         let today = all(folder.path()).remove(0);
         fs::remove_file(&today).unwrap();
         let made = std::process::Command::new("mkfifo").arg(&today).status();
         assert!(made.unwrap().success());
-        let mut writer = files.writer.lock().unwrap();
-        writer.open = None;
-        drop(writer);
+        files.open = None;
         for _ in 0..3 {
             files.write_line(b"lost\n");
         }
@@ -430,5 +479,22 @@ mod tests {
             "{text}"
         );
         assert_eq!(lines[1..], ["found", "again"]);
+    }
+
+    #[test]
+    fn what_came_faster_than_it_was_written_is_told_of_in_its_place() {
+        let folder = tempfile::tempdir().unwrap();
+        let mut files = files(folder.path());
+        files.write(vec![b"first\n".to_vec()], 7);
+        files.write(vec![b"last\n".to_vec()], 0);
+        let text = fs::read_to_string(&all(folder.path())[0]).unwrap();
+        let lines: Vec<_> = text.lines().collect();
+        assert!(
+            lines[1].ends_with(
+                "7 lines are missing here: the log was not written as fast as they came"
+            ),
+            "{text}"
+        );
+        assert_eq!((lines[0], lines[2], lines.len()), ("first", "last", 3));
     }
 }

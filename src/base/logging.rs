@@ -1,14 +1,22 @@
 //! The log: files in the state folder, a new one each day. Standard output carries JSON-RPC and nothing else.
 
-use std::path::{Path, PathBuf};
+use std::{
+    backtrace::{Backtrace, BacktraceStatus},
+    panic::PanicHookInfo,
+    path::{Path, PathBuf},
+    thread,
+    time::Duration,
+};
 
 use thiserror::Error;
 use tracing_subscriber::{filter::Targets, layer::SubscriberExt, util::SubscriberInitExt};
 
 use super::{
-    log_files::{self, Bounds, LogFiles},
+    log_files::{self, Bounds, Log},
     log_flood::Lines,
     private,
+    scribe::{FILES, STDERR},
+    stderr,
 };
 
 /// The environment variable that sets what is logged, such as `debug` or `warn,mcp_bridge=trace`.
@@ -23,6 +31,12 @@ const BOUNDS: Bounds = Bounds {
     total: 64 * 1024 * 1024,
     days: 7,
 };
+
+/// How much waits for being written, in bytes.
+const WAITING: usize = 4 * 1024 * 1024;
+
+/// How long is waited for a panic to be in the log: the process may end with it.
+const AT_A_PANIC: Duration = Duration::from_millis(50);
 
 /// Why there is no log.
 #[derive(Debug, Error)]
@@ -80,7 +94,10 @@ pub fn start(state: &Path, filter: Option<&str>) -> Result<(), LogError> {
         .chain(log_files::all(&folder))
         .filter_map(|path| private::close(&path))
         .collect();
-    let files = LogFiles::open(&folder, BOUNDS).map_err(|error| failed(error.to_string()))?;
+    let files = Log::open(&folder, BOUNDS, WAITING, |problem| {
+        stderr::note(&format!("mcp-bridge: {problem}"));
+    })
+    .map_err(|error| failed(error.to_string()))?;
     let lines = tracing_subscriber::fmt::layer()
         .with_ansi(false)
         .event_format(Lines::new())
@@ -94,12 +111,26 @@ pub fn start(state: &Path, filter: Option<&str>) -> Result<(), LogError> {
         tracing::warn!("{what}");
     }
 
-    let print_panic = std::panic::take_hook();
-    std::panic::set_hook(Box::new(move |panic| {
+    std::panic::set_hook(Box::new(|panic| {
         tracing::error!("{panic}");
-        print_panic(panic);
+        stderr::note(&in_words(panic));
+        FILES.flush(AT_A_PANIC);
+        STDERR.flush(AT_A_PANIC);
     }));
     Ok(())
+}
+
+/// What a panic says on standard error, as it does where there is no log: that would wait for whoever reads there.
+fn in_words(panic: &PanicHookInfo<'_>) -> String {
+    let current = thread::current();
+    let name = current.name().unwrap_or("<unnamed>");
+    let trace = Backtrace::capture();
+    match trace.status() {
+        BacktraceStatus::Captured => {
+            format!("\nthread '{name}' {panic}\nstack backtrace:\n{trace}")
+        }
+        _ => format!("\nthread '{name}' {panic}"),
+    }
 }
 
 /// The log files of the state folder, the oldest first.

@@ -1,6 +1,7 @@
 //! What belongs to no floor: text for people, bytes as text, tokens, HTTP as both ports speak it, failures of WebSockets,
-//! excerpts of texts, files of others, small stores, what processes ask each other by files, the log, Lua as text, JSON Schema, what
-//! clients refuse, arguments in headers, bounds that many share, memory that was freed.
+//! excerpts of texts, files of others, small stores, what processes ask each other by files, the log, what is written
+//! beside, Lua as text, JSON Schema, what clients refuse, arguments in headers, bounds that many share, memory that was
+//! freed.
 
 pub mod budget;
 pub mod byte_text;
@@ -22,6 +23,8 @@ pub mod lua;
 pub mod mirrored;
 pub mod private;
 pub mod schema;
+pub mod scribe;
+pub mod stderr;
 pub mod store;
 pub mod text;
 pub mod token;

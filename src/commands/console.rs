@@ -6,7 +6,7 @@ use std::io::{self, Write};
 
 use rmcp::model::CallToolResult;
 
-use crate::base::colour::painted;
+use crate::base::{colour::painted, stderr};
 
 /// Writes a line to standard output. A reader that left, such as `head`, is no failure.
 pub fn say(line: &str) {
@@ -47,6 +47,11 @@ pub fn say_result(result: &CallToolResult) {
 /// Writes a line to standard error: for problems, and for notes beside what a client reads.
 pub fn note(line: &str) {
     let _ = writeln!(io::stderr().lock(), "{line}");
+}
+
+/// The same of a bridge that serves: whoever started it may never read that, and is not waited for.
+pub fn aside(line: &str) {
+    stderr::note(line);
 }
 
 /// Writes to standard error as it is: over the last line, say, of a terminal.

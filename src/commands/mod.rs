@@ -39,7 +39,7 @@ use clap::{CommandFactory, Parser, Subcommand};
 
 use list::commands;
 
-use crate::settings::Folders;
+use crate::{base::scribe::WrittenAtTheEnd, settings::Folders};
 
 /// Lets an MCP client see and program the ComputerCraft computers of a Minecraft world.
 ///
@@ -79,6 +79,7 @@ impl CommandLine {
 
     /// Does what it says, and tells how the process is to end.
     pub fn run(self) -> ExitCode {
+        let _last = WrittenAtTheEnd;
         signals::outlive_file_limit();
         let folders = Folders::from_environment(startup::variable);
         match self.command {

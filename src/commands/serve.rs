@@ -68,12 +68,12 @@ impl Serve {
                 console::say(&address.port().to_string());
             }
             let url = url(address);
-            console::note(&format!(
+            console::aside(&format!(
                 "mcp-bridge {} serves MCP at {url}",
                 env!("CARGO_PKG_VERSION")
             ));
             if io::stderr().is_terminal() {
-                console::note(&how_to_add(&url, mcp.token.is_some()));
+                console::aside(&how_to_add(&url, mcp.token.is_some()));
             }
             tokio::select! {
                 why = port.serve(signals.next()) => Ok(why),
@@ -89,7 +89,7 @@ async fn tell_reach(mut reach: watch::Receiver<Reach>) -> Infallible {
     loop {
         let words = in_words(&reach.borrow_and_update());
         if words.is_some() && words != told {
-            console::note(words.as_deref().unwrap_or_default());
+            console::aside(words.as_deref().unwrap_or_default());
             told = words;
         }
         if reach.changed().await.is_err() {

@@ -43,7 +43,7 @@ pub fn prepare(flags: &Flags, folders: &Folders) -> Result<Config, ExitCode> {
         Ok(()) => {}
         Err(error @ LogError::Filter { .. }) => return Err(refuse(&error.to_string())),
         // A full or read-only disk is no reason not to serve.
-        Err(error @ LogError::Folder { .. }) => console::note(&format!("mcp-bridge: {error}")),
+        Err(error @ LogError::Folder { .. }) => console::aside(&format!("mcp-bridge: {error}")),
     }
     Config::load(flags, variable, folders).map_err(refuse_setting)
 }
@@ -55,7 +55,7 @@ pub fn refuse_setting(error: ConfigError) -> ExitCode {
 
 fn refuse(problem: &str) -> ExitCode {
     tracing::error!("{problem}");
-    console::note(&format!("mcp-bridge: {problem}"));
+    console::aside(&format!("mcp-bridge: {problem}"));
     ExitCode::from(BAD_SETTINGS)
 }
 
@@ -85,7 +85,7 @@ pub fn run(
         }
         Err(error) => {
             tracing::error!("{error:#}");
-            console::note(&format!("mcp-bridge: {error:#}"));
+            console::aside(&format!("mcp-bridge: {error:#}"));
             if error.is::<BadSettings>() {
                 ExitCode::from(BAD_SETTINGS)
             } else {
@@ -169,14 +169,7 @@ fn calls(config: &Config, folders: &Folders, mcp: Option<&McpConfig>) -> Calls {
     let secrets = Secrets::new(tokens.into_iter().flatten(), variables);
     let journal = config
         .call_log
-        .then(|| Journal::start(journal::file(&folders.shared)));
-    let journal = journal.and_then(|started| match started {
-        Ok(journal) => Some(journal),
-        Err(error) => {
-            tracing::warn!(%error, "there is no log of calls: no thread can be started");
-            None
-        }
-    });
+        .then(|| Journal::new(journal::file(&folders.shared)));
     Calls::new(journal, secrets)
 }
 

@@ -30,7 +30,7 @@ impl Stdio {
             Err(code) => return code,
         };
         if std::io::stdin().is_terminal() {
-            console::note(&greeting(folders));
+            console::aside(&greeting(folders));
         }
         startup::run(&config, folders, None, serve)
     }

@@ -4,7 +4,7 @@
 //! comes, and once before what it asks of a computer is sent, which may be later. That takes a microsecond, holds from that
 //! moment on in every bridge, and lives through the end of all of them. Whoever watched the file instead, or looked at it
 //! now and then, would let a call pass that comes right after the pause; and to look by another thread would take longer
-//! than the call. So a disk that hangs holds up the bridge here, and only here.
+//! than the call. So here a disk that hangs holds up the bridge.
 
 use std::{
     fs, io,

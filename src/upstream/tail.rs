@@ -2,18 +2,17 @@
 
 use std::{
     collections::VecDeque,
-    io::{self, Write},
+    io,
     path::{Path, PathBuf},
-    sync::{Arc, Mutex, MutexGuard, OnceLock, PoisonError},
+    sync::{Arc, Mutex, MutexGuard, PoisonError},
     time::{Duration, Instant, SystemTime},
 };
 
 use tokio::io::{AsyncBufReadExt, AsyncRead, BufReader};
-use tracing_subscriber::fmt::MakeWriter;
 
 use super::{kept, names};
 use crate::base::{
-    log_files::{Bounds, LogFiles},
+    log_files::{Bounds, Log},
     text::{one_line, timestamp},
 };
 
@@ -30,6 +29,9 @@ const BOUNDS: Bounds = Bounds {
     days: 7,
 };
 
+/// How much waits for being written, in bytes: half of what is kept.
+const WAITING: usize = 1024 * 1024;
+
 /// How many lines of a server are written in each [`WINDOW`]: one that writes without end is to wear out no disk.
 const WRITTEN_LINES: u32 = 5_000;
 
@@ -43,11 +45,9 @@ pub fn folder(state: &Path, server: &str) -> PathBuf {
 }
 
 /// The end of one server's standard error, over all its runs.
-#[derive(Debug)]
 pub struct Tail {
-    folder: PathBuf,
-    /// Its files, once there was something to write; none if they can't be written.
-    files: OnceLock<Option<LogFiles>>,
+    /// Its files, which are there once there was something to write.
+    files: Log,
     state: Mutex<State>,
 }
 
@@ -62,8 +62,9 @@ impl Tail {
     /// An empty one, for the server of this name, whose files are in this state folder.
     pub fn new(state: &Path, server: &str) -> Self {
         Self {
-            folder: folder(state, server),
-            files: OnceLock::new(),
+            files: Log::new(&folder(state, server), BOUNDS, WAITING, |problem| {
+                tracing::warn!("{problem}");
+            }),
             state: Mutex::new(State {
                 lines: VecDeque::new(),
                 window: (Instant::now(), 0),
@@ -115,25 +116,13 @@ impl Tail {
             state.window.1 = state.window.1.saturating_add(1);
             state.window.1
         };
-        if count <= WRITTEN_LINES {
-            self.write(&text);
-        } else if count == WRITTEN_LINES + 1 {
-            self.write("(more than is kept)");
-        }
-    }
-
-    fn write(&self, text: &str) {
-        let files = self.files.get_or_init(|| {
-            let files = LogFiles::open(&self.folder, BOUNDS);
-            files
-                .inspect_err(|error| tracing::warn!("{} {error}", self.folder.display()))
-                .ok()
-        });
-        if let Some(files) = files {
-            let line = format!("{} {text}\n", timestamp(SystemTime::now()));
-            // What can't be written is counted there.
-            let _ = files.make_writer().write_all(line.as_bytes());
-        }
+        let text = match count {
+            ..=WRITTEN_LINES => text.as_str(),
+            more if more == WRITTEN_LINES + 1 => "(more than is kept)",
+            _ => return,
+        };
+        let line = format!("{} {text}\n", timestamp(SystemTime::now()));
+        self.files.add(line.into_bytes());
     }
 
     fn lock(&self) -> MutexGuard<'_, State> {

@@ -88,6 +88,8 @@ mod tools;
 mod truth;
 mod trying;
 mod turtles;
+#[cfg(target_os = "linux")]
+mod unread;
 mod update;
 mod upstream;
 mod upstream_asking;

@@ -11,7 +11,7 @@ use std::{
 use mcp_bridge::base::logging;
 use serde_json::json;
 
-use crate::common::{bridge::Bridge, computer::Computer, soon, tools::Tools};
+use crate::common::{bridge::Bridge, computer::Computer, is, soon, tools::Tools, until};
 
 fn named_pipe(path: &Path) {
     fs::create_dir_all(path.parent().unwrap()).unwrap();
@@ -214,7 +214,6 @@ async fn the_state_folder_and_the_logs_are_their_users_alone_also_those_that_wer
     });
     second.initialize("2025-11-25").await;
     assert_eq!((modes(), mode(&log)), ([0o700; 2], 0o600));
-    let said = log_of(&bridge);
     for (path, old, new) in [
         (&state, "0755", "0700"),
         (&logs, "0775", "0700"),
@@ -224,7 +223,11 @@ async fn the_state_folder_and_the_logs_are_their_users_alone_also_those_that_wer
             "{} was open to other users (mode {old}), and no longer is ({new})",
             path.display()
         );
-        assert!(said.contains(&words), "no {words} in:\n{said}");
+        until(&format!("the log says: {words}"), async || {
+            let said = log_of(&bridge);
+            is(said.contains(&words), said)
+        })
+        .await;
     }
     second.leave().await;
     bridge.leave().await;

@@ -29,7 +29,7 @@ use super::{
     owner_end::OwnerEnd,
 };
 use crate::{
-    base::{host_and_port::HostPort, http::intake::Intake, websocket::Failure},
+    base::{host_and_port::HostPort, http::intake::Intake, scribe::FILES, websocket::Failure},
     computers::{Blocked, Owner},
 };
 
@@ -220,6 +220,7 @@ fn hung() {
         tracing::error!(
             "this process hangs; it ends itself, so that another bridge can take the link port"
         );
+        FILES.flush(watchdog::TO_TELL);
     });
 }
 

@@ -18,8 +18,10 @@ const BEAT: Duration = Duration::from_secs(1);
 /// stopped, or a machine that slept, has that much time after it woke up.
 const BEATS: u32 = 10;
 
-/// How long it may take to tell why the process ends, and then how long to end it as others do.
-const TO_TELL: Duration = Duration::from_millis(500);
+/// How long it may take to tell why the process ends.
+pub const TO_TELL: Duration = Duration::from_millis(500);
+
+/// How long it may then take to end it as others do.
 const TO_END: Duration = Duration::from_secs(1);
 
 /// How much stack the threads have that do no more than this.

@@ -1,23 +1,24 @@
 //! The log of calls: one line of JSON for each, in a file that all bridges of a user share and that has a bound.
 //!
-//! A thread writes it. Whoever makes calls waits for nothing: what comes faster than it is written is dropped, counted,
-//! and told of by a line.
+//! The [`scribe`](crate::base::scribe) writes it. Whoever makes calls waits for nothing: what comes faster than it is
+//! written is dropped, counted, and told of by a line.
 
 use std::{
     fs::{self, File},
     io::{self, Write},
     path::{Path, PathBuf},
-    sync::{
-        Arc,
-        atomic::{AtomicBool, AtomicU64, Ordering},
-        mpsc::{Receiver, SyncSender, sync_channel},
-    },
+    sync::Arc,
     time::{Duration, SystemTime},
 };
 
 use serde_json::{Value, json};
 
-use crate::base::{files, private, store, text::timestamp};
+use crate::base::{
+    files, private,
+    scribe::{FILES, Pen, Pile},
+    store,
+    text::timestamp,
+};
 
 /// How large the file may become, in bytes, and how many older ones are kept.
 const MOST: u64 = 4 * 1024 * 1024;
@@ -27,73 +28,28 @@ const KEPT: u32 = 3;
 const WAITING: usize = 1024;
 const IN_ONE_PIECE: usize = 128;
 
-/// How long the first line of a burst waits for those after it. Meanwhile its call is answered, and the calls after it
-/// wake no thread: to wake one costs more than to write the line.
-const GATHERED_FOR: Duration = Duration::from_millis(20);
-
-/// How often is looked meanwhile whether the bridge leaves.
-const LOOKS: u32 = 10;
-
 /// How often, and how many times more, the turn of another bridge is waited for: 200 ms in all.
 const BETWEEN_TRIES: Duration = Duration::from_millis(4);
 const LOCK_TRIES: u32 = 50;
 
-/// How long a bridge that leaves waits for its last lines to be written.
-const TO_FINISH: Duration = Duration::from_millis(300);
-
 /// The way into the log of calls.
-pub struct Journal {
-    sender: SyncSender<Entry>,
-    dropped: Arc<AtomicU64>,
-    leaves: Arc<AtomicBool>,
-}
-
-enum Entry {
-    Line(Value),
-    /// All that came before is to be written, and then this to be told.
-    Finish(SyncSender<()>),
-}
+pub struct Journal(Arc<Pile<Writer>>);
 
 impl Journal {
     /// A log of calls in this file.
-    ///
-    /// # Errors
-    /// No thread can be started.
-    pub fn start(file: PathBuf) -> io::Result<Self> {
-        let (sender, entries) = sync_channel(WAITING);
-        let dropped = Arc::new(AtomicU64::new(0));
-        let leaves = Arc::new(AtomicBool::new(false));
+    pub fn new(file: PathBuf) -> Self {
         let writer = Writer {
             file,
             most: MOST,
-            dropped: dropped.clone(),
-            leaves: leaves.clone(),
+            lost: 0,
             is_failing: false,
         };
-        std::thread::Builder::new()
-            .name("calls".to_owned())
-            .spawn(move || writer.run(&entries))?;
-        Ok(Self {
-            sender,
-            dropped,
-            leaves,
-        })
+        Self(Pile::new(&FILES, WAITING, true, writer))
     }
 
     /// Notes a line.
     pub fn note(&self, line: Value) {
-        if self.sender.try_send(Entry::Line(line)).is_err() {
-            self.dropped.fetch_add(1, Ordering::Relaxed);
-        }
-    }
-
-    /// Waits until what was noted is written, a moment at most.
-    pub fn finish(&self) {
-        let (done, finished) = sync_channel(1);
-        self.leaves.store(true, Ordering::Relaxed);
-        if self.sender.try_send(Entry::Finish(done)).is_ok() {
-            let _ = finished.recv_timeout(TO_FINISH);
-        }
+        self.0.add(line);
     }
 }
 
@@ -116,75 +72,52 @@ pub fn all(file: &Path) -> Vec<PathBuf> {
 struct Writer {
     file: PathBuf,
     most: u64,
-    dropped: Arc<AtomicU64>,
-    /// Whether somebody waits for the last lines.
-    leaves: Arc<AtomicBool>,
+    /// How many lines are missing that nobody was told of.
+    lost: u64,
     /// Whether the last try failed, which was logged.
     is_failing: bool,
 }
 
+impl Pen for Writer {
+    type Line = Value;
+
+    fn room(_: &Value) -> usize {
+        1
+    }
+
+    fn write(&mut self, lines: Vec<Value>, dropped: u64) {
+        let mut pieces = lines.chunks(IN_ONE_PIECE).peekable();
+        while let Some(piece) = pieces.next() {
+            if pieces.peek().is_none() {
+                self.lost += dropped;
+            }
+            self.write_piece(piece);
+        }
+    }
+}
+
 impl Writer {
-    fn run(mut self, entries: &Receiver<Entry>) {
-        while let Ok(first) = entries.recv() {
-            let mut looks = 0..LOOKS;
-            while matches!(first, Entry::Line(_))
-                && !self.leaves.load(Ordering::Relaxed)
-                && looks.next().is_some()
-            {
-                std::thread::sleep(GATHERED_FOR / LOOKS);
-            }
-            let mut next = Some(first);
-            while let Some(entry) = next.take() {
-                self.write_piece(entry, entries);
-                next = entries.try_recv().ok();
-            }
-        }
-    }
-
-    /// Writes this one, and what waits behind it, in one piece.
-    fn write_piece(&mut self, first: Entry, entries: &Receiver<Entry>) {
-        let mut lines = Vec::new();
-        let mut finished = None;
-        let mut next = Some(first);
-        while let Some(entry) = next.take() {
-            match entry {
-                Entry::Line(line) => lines.push(line),
-                Entry::Finish(done) => finished = Some(done),
-            }
-            if finished.is_none() && lines.len() < IN_ONE_PIECE {
-                next = entries.try_recv().ok();
-            }
-        }
-        self.write(lines);
-        if let Some(done) = finished {
-            let _ = done.send(());
-        }
-    }
-
-    fn write(&mut self, mut lines: Vec<Value>) {
-        let dropped = self.dropped.swap(0, Ordering::Relaxed);
-        if dropped > 0 {
-            lines.push(json!({
-                "time": timestamp(SystemTime::now()),
-                "bridge": std::process::id(),
-                "dropped": dropped,
-            }));
-        }
-        if lines.is_empty() {
-            return;
-        }
+    fn write_piece(&mut self, lines: &[Value]) {
         let mut text = String::new();
-        for line in &lines {
+        for line in lines {
             text.push_str(&line.to_string());
             text.push('\n');
         }
+        if self.lost > 0 {
+            let line = json!({
+                "time": timestamp(SystemTime::now()),
+                "bridge": std::process::id(),
+                "dropped": self.lost,
+            });
+            text.push_str(&format!("{line}\n"));
+        }
         match self.append(&text) {
-            Ok(()) => self.is_failing = false,
+            Ok(()) => {
+                self.lost = 0;
+                self.is_failing = false;
+            }
             Err(error) => {
-                let lost = u64::try_from(lines.len()).unwrap_or(u64::MAX);
-                let told = u64::from(dropped > 0);
-                self.dropped
-                    .fetch_add(lost - told + dropped, Ordering::Relaxed);
+                self.lost += u64::try_from(lines.len()).unwrap_or(u64::MAX);
                 if !self.is_failing {
                     tracing::warn!(file = %self.file.display(), %error, "the log of calls can't be written");
                 }
@@ -252,8 +185,7 @@ mod tests {
         Writer {
             file: file(folder),
             most,
-            dropped: Arc::default(),
-            leaves: Arc::default(),
+            lost: 0,
             is_failing: false,
         }
     }
@@ -276,7 +208,7 @@ mod tests {
                     for round in 0..rounds {
                         let line =
                             json!({"bridge": bridge, "round": round, "filler": "x".repeat(60)});
-                        writer.write(vec![line]);
+                        writer.write(vec![line], 0);
                     }
                 });
             }
@@ -299,7 +231,7 @@ mod tests {
         let most = 2_000;
         let mut writer = writer(folder.path(), most);
         for round in 0..500 {
-            writer.write(vec![json!({"round": round, "filler": "x".repeat(60)})]);
+            writer.write(vec![json!({"round": round, "filler": "x".repeat(60)})], 0);
         }
         let file = file(folder.path());
         for part in all(&file) {
@@ -311,34 +243,16 @@ mod tests {
     }
 
     #[test]
-    fn what_is_dropped_is_counted_and_told() {
+    fn what_is_dropped_is_counted_and_told_after_what_came_before() {
         let folder = tempfile::tempdir().unwrap();
-        let (sender, entries) = sync_channel(2);
-        let writer = writer(folder.path(), MOST);
-        let journal = Journal {
-            sender,
-            dropped: writer.dropped.clone(),
-            leaves: writer.leaves.clone(),
-        };
-        for n in 0..5 {
-            journal.note(json!({ "n": n }));
-        }
-        let thread = std::thread::spawn(move || writer.run(&entries));
-        while journal
-            .sender
-            .try_send(Entry::Line(json!({"n": 5})))
-            .is_err()
-        {
-            std::thread::yield_now();
-        }
-        journal.finish();
-        drop(journal);
-        thread.join().unwrap();
+        let mut writer = writer(folder.path(), MOST);
+        let many = (0..IN_ONE_PIECE + 1).map(|n| json!({ "n": n })).collect();
+        writer.write(many, 3);
+        writer.write(vec![json!({"n": "last"})], 0);
         let lines = lines(&file(folder.path()));
-        let numbers: Vec<_> = lines.iter().filter_map(|line| line["n"].as_u64()).collect();
-        assert_eq!(numbers, [0, 1, 5]);
-        let dropped = lines.iter().find_map(|line| line["dropped"].as_u64());
-        assert_eq!(dropped, Some(3));
+        assert_eq!(lines.len(), IN_ONE_PIECE + 3);
+        assert_eq!(lines[IN_ONE_PIECE + 1]["dropped"], 3);
+        assert_eq!(lines[IN_ONE_PIECE + 2]["n"], "last");
     }
 
     #[test]
@@ -346,11 +260,11 @@ mod tests {
         let folder = tempfile::tempdir().unwrap();
         fs::write(folder.path().join("calls"), "no folder").unwrap();
         let mut writer = writer(folder.path(), MOST);
-        writer.write(vec![json!(1), json!(2)]);
-        writer.write(vec![json!(3)]);
+        writer.write(vec![json!(1), json!(2)], 0);
+        writer.write(vec![json!(3)], 0);
         assert!(writer.is_failing);
         fs::remove_file(folder.path().join("calls")).unwrap();
-        writer.write(vec![json!(4)]);
+        writer.write(vec![json!(4)], 0);
         let lines = lines(&file(folder.path()));
         assert_eq!((&lines[0], &lines[1]["dropped"]), (&json!(4), &json!(3)));
     }
@@ -360,7 +274,7 @@ mod tests {
     fn only_its_user_can_read_it() {
         use std::os::unix::fs::PermissionsExt;
         let folder = tempfile::tempdir().unwrap();
-        writer(folder.path(), MOST).write(vec![json!(1)]);
+        writer(folder.path(), MOST).write(vec![json!(1)], 0);
         let mode = |path: &Path| fs::metadata(path).unwrap().permissions().mode() & 0o777;
         let file = file(folder.path());
         assert_eq!((mode(&file), mode(file.parent().unwrap())), (0o600, 0o700));

@@ -169,9 +169,7 @@ impl Calls {
         lock(&self.running).values().cloned().collect()
     }
 
-    /// Sees to it that what is over stands in the journal. Blocks for moments.
-    ///
-    /// What has not been answered by then is given up.
+    /// Sees to it that all calls are told to the journal: what has not been answered is given up.
     pub fn finish(&self) {
         let Some(journal) = &self.journal else {
             return;
@@ -180,7 +178,6 @@ impl Calls {
         for call in given_up.values() {
             journal.note(call.line(Outcome::Cancelled));
         }
-        journal.finish();
     }
 }
 
