@@ -259,11 +259,40 @@ fn whole(value: &Value) -> Option<u64> {
 /// A value for an error message, cut short.
 pub fn shown(value: &Value) -> String {
     const MOST: usize = 60;
-    let text = value.to_string();
-    if text.chars().count() <= MOST {
-        return text;
+    let mut beginning = Beginning {
+        text: String::new(),
+        left: MOST + 1,
+    };
+    // Ends early where there is more: a value may be of megabytes.
+    let _ = fmt::Write::write_fmt(&mut beginning, format_args!("{value}"));
+    let mut text = beginning.text;
+    if beginning.left == 0 {
+        text.pop();
+        text.push('…');
     }
-    text.chars().take(MOST).chain(['…']).collect()
+    text
+}
+
+/// The first characters of what is written.
+struct Beginning {
+    text: String,
+    left: usize,
+}
+
+impl fmt::Write for Beginning {
+    fn write_str(&mut self, more: &str) -> fmt::Result {
+        for c in more.chars() {
+            if self.left == 0 {
+                return Err(fmt::Error);
+            }
+            self.text.push(c);
+            self.left -= 1;
+        }
+        match self.left {
+            0 => Err(fmt::Error),
+            _ => Ok(()),
+        }
+    }
 }
 
 /// What of a schema is not checked here.

@@ -15,6 +15,9 @@ const ADDED_BY_CLIENTS: [&str; 5] = [
     "toolCallId",
 ];
 
+/// Of how many names that a schema does not have it is looked for which is meant. Each is held against all that it has.
+const MOST_UNKNOWN: usize = 100;
+
 /// The largest whole number that is exact wherever numbers are doubles.
 const MAX_WHOLE: f64 = 9_007_199_254_740_992.0;
 
@@ -77,13 +80,19 @@ fn fields(schema: &JsonObject, given: JsonObject) -> JsonObject {
     let is_closed = schema.get("additionalProperties") == Some(&Value::Bool(false))
         && schema.get("patternProperties").is_none();
     let mut fields = JsonObject::new();
+    let mut unknown = 0;
     for (name, value) in &given {
         let name = match properties.contains_key(name) || !is_closed {
             true => name,
             false if ADDED_BY_CLIENTS.contains(&name.as_str()) => continue,
+            // One that is nobody's is refused, however many there are.
+            false if unknown == MOST_UNKNOWN => name,
             false => match same_but_for_case(name, properties) {
                 Some(meant) if !given.contains_key(meant) => meant,
-                _ => name,
+                _ => {
+                    unknown += 1;
+                    name
+                }
             },
         };
         let Some(property) = properties.get(name) else {

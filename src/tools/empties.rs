@@ -2,6 +2,8 @@
 
 use serde_json::{Map, Value};
 
+use super::effort;
+
 /// References that follow each other without going deeper into a value, at most: they may go round.
 const MOST_REFERENCES: usize = 16;
 
@@ -9,7 +11,10 @@ const MOST_REFERENCES: usize = 16;
 pub fn fitted(schema: &Map<String, Value>, mut value: Value) -> Value {
     if holds_empty(&value) {
         let root = Value::Object(schema.clone());
-        fit(&root, &root, &mut value, 0);
+        // Else it is refused, whatever it holds.
+        if effort::steps(&root, &value).is_ok() {
+            fit(&root, &root, &mut value, 0);
+        }
     }
     value
 }

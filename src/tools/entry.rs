@@ -66,8 +66,8 @@ pub struct EntryTool {
     origin: String,
     handler: Arc<dyn Handler>,
     /// Made when they are first needed: that takes longer than a call.
-    input: OnceLock<Result<Validator, SchemaError>>,
-    output: OnceLock<Result<Validator, SchemaError>>,
+    input: OnceLock<Result<Arc<Validator>, SchemaError>>,
+    output: OnceLock<Result<Arc<Validator>, SchemaError>>,
 }
 
 impl EntryTool {
@@ -131,18 +131,21 @@ impl EntryTool {
         }
         validation::without_nulls(schema, &mut arguments);
         // The lint, or the test of our own, has made one of this schema before.
-        let Ok(validator) = self.input.get_or_init(|| Validator::new(schema)) else {
+        let validator = self
+            .input
+            .get_or_init(|| Validator::new(schema).map(Arc::new));
+        let Ok(validator) = validator else {
             return Ok(arguments);
         };
-        let mut arguments = Value::Object(arguments);
-        if validator.check(&arguments).is_err()
+        let (mut arguments, mut fits) = validator.check_beside(Value::Object(arguments)).await;
+        if fits.is_err()
             && let Value::Object(given) = arguments
         {
             let mut given = coerced(schema, given);
             choosing::number(schema, &mut given, fleet).await?;
-            arguments = Value::Object(given);
-            validator.check(&arguments)?;
+            (arguments, fits) = validator.check_beside(Value::Object(given)).await;
         }
+        fits?;
         match arguments {
             Value::Object(arguments) => Ok(arguments),
             _ => Err(UnfitArguments::NoObject),
@@ -150,7 +153,7 @@ impl EntryTool {
     }
 
     /// Clients end a call whose structured content does not fit the schema it was promised by.
-    fn kept_promise(&self, result: CallToolResult) -> CallToolResult {
+    async fn kept_promise(&self, mut result: CallToolResult) -> CallToolResult {
         let Some(schema) = &self.spec.definition.output_schema else {
             return result;
         };
@@ -158,8 +161,10 @@ impl EntryTool {
         if result.is_error == Some(true) || matches!(self.spec.runs_on, RunsOn::Bridge(_)) {
             return result;
         }
-        let validator = self.output.get_or_init(|| Validator::new(schema));
-        let Some(structured) = &result.structured_content else {
+        let validator = self
+            .output
+            .get_or_init(|| Validator::new(schema).map(Arc::new));
+        let Some(structured) = result.structured_content.take() else {
             return failure(format!(
                 "{} promises structured content (mcp.outputSchema), but its handler returned none: return a table, or \
                  one with `structuredContent` beside `content`.",
@@ -168,9 +173,12 @@ impl EntryTool {
         };
         let Ok(validator) = validator else {
             // As with the arguments' schema.
+            result.structured_content = Some(structured);
             return result;
         };
-        match validator.check(structured) {
+        let (structured, fits) = validator.check_beside(structured).await;
+        result.structured_content = Some(structured);
+        match fits {
             Ok(()) => result,
             Err(problem) => failure(format!(
                 "What the handler of {} returned does not fit its mcp.outputSchema: {problem}",
@@ -217,7 +225,8 @@ impl Tool for EntryTool {
                     let wants_structured = self.spec.definition.output_schema.is_some();
                     let holds_bytes = values.iter().any(legible::any_holds_bytes);
                     let values = values.into_iter().map(legible::value).collect();
-                    let result = self.kept_promise(tool_result(values, wants_structured));
+                    let result = tool_result(values, wants_structured);
+                    let result = self.kept_promise(result).await;
                     legible::noted(result, holds_bytes)
                 }
                 Handled::Failed(problem) => failure(legible::told(&problem)),

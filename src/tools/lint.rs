@@ -8,11 +8,14 @@ use std::convert::Infallible;
 use rmcp::model::{JsonObject, Tool as Definition};
 use serde_json::{Value, json};
 
-use super::validation::Validator;
+use super::{
+    effort::{self, MOST_FOR_ONE},
+    validation::Validator,
+};
 use crate::base::{
     client_rules::{LONGEST_TOOL_NAME, REFUSED_AT_ROOT, lacks_items, takes_argument},
     mirrored::without_wrong_headers,
-    schema::{self, Next, Target},
+    schema::{self, Next, SchemaPlace, Target},
 };
 
 /// The longest description, in bytes: what stands here is paid for with every request.
@@ -104,7 +107,17 @@ fn whole(schema: &JsonObject, name: &str, problems: &mut Vec<String>) {
         ));
     }
     let root = Value::Object(schema.clone());
+    let mut asks_too_much = false;
     let Ok(()) = schema::walk::<Infallible>(&mut root.clone(), name, |schema, place| {
+        // The others are most often part of the first.
+        if !asks_too_much && effort::of_one(schema, &root).is_err() {
+            asks_too_much = true;
+            problems.push(format!(
+                "{} holds one value against more than {MOST_FOR_ONE} schemas, by `$ref`, `allOf` and the like: to check \
+                 it would take too long, so let it ask for less",
+                place.path
+            ));
+        }
         if place.depth > MAX_DEPTH {
             problems.push(format!(
                 "{} is nested deeper than {MAX_DEPTH} levels",
@@ -112,7 +125,7 @@ fn whole(schema: &JsonObject, name: &str, problems: &mut Vec<String>) {
             ));
             return Ok(Next::Past);
         }
-        part(schema, &root, &place.path, problems);
+        part(schema, &root, place, problems);
         Ok(Next::Inside)
     });
     // Its own message would only say again what was said in better words.
@@ -124,7 +137,8 @@ fn whole(schema: &JsonObject, name: &str, problems: &mut Vec<String>) {
 }
 
 /// Checks one schema inside another, but not those in it.
-fn part(schema: &Value, root: &Value, path: &str, problems: &mut Vec<String>) {
+fn part(schema: &Value, root: &Value, place: &SchemaPlace, problems: &mut Vec<String>) {
+    let (path, is_root) = (&place.path, place.depth == 0);
     let Value::Object(fields) = schema else {
         problems.push(format!(
             "{path} must be a schema such as `type: string`, not {schema}: some clients take no other"
@@ -152,6 +166,14 @@ fn part(schema: &Value, root: &Value, path: &str, problems: &mut Vec<String>) {
         problems.push(format!(
             "{path} must not have an empty `required`: leave it out"
         ));
+    }
+    for (keyword, why) in [
+        ("$dynamicRef", "use `$ref`"),
+        ("$id", "references lead into the whole schema"),
+    ] {
+        if fields.contains_key(keyword) && !(keyword == "$id" && is_root) {
+            problems.push(format!("{path} must not have `{keyword}`: {why}"));
+        }
     }
     if let Some(reference) = fields.get("$ref") {
         let target = reference.as_str().map(|text| schema::target(text, root));
@@ -181,6 +203,7 @@ mod tests {
     fn what_all_clients_take_has_no_problem() {
         let schema = json!({
             "$schema": DIALECT,
+            "$id": "https://example.org/a",
             "properties": {
                 "a": {"type": "array", "items": {"$ref": "#/$defs/x"}},
                 "b": {"anyOf": [{"type": "string"}, {"type": "null"}]},
@@ -221,6 +244,18 @@ mod tests {
             (
                 json!({"properties": {"a": {"$ref": "#/$defs/a"}}}),
                 "leads to nothing",
+            ),
+            (
+                json!({"properties": {"a": {"$dynamicRef": "#a"}}}),
+                "inputSchema.properties.a must not have `$dynamicRef`: use `$ref`",
+            ),
+            (
+                json!({"properties": {"a": {"$id": "https://example.org"}}}),
+                "must not have `$id`",
+            ),
+            (
+                json!({"properties": {"a": {"$ref": "#/$defs/a"}}, "$defs": {"a": {"anyOf": [{"$ref": "#/$defs/a"}]}}}),
+                "inputSchema.properties.a holds one value against more than 2000 schemas",
             ),
             (
                 json!({"properties": {"a": true}}),

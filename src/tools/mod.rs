@@ -20,6 +20,7 @@ pub mod completion;
 mod computer;
 mod content;
 mod couriers;
+mod effort;
 mod empties;
 mod entry;
 mod files;

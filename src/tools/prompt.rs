@@ -19,13 +19,16 @@ use super::{
     legible,
     manifest::{Choices, Message, PromptSpec, TIME},
     own_resources::completing::{self, Beginning},
-    placeholders::{filled, filled_value},
+    placeholders::{Room, TooLong, filled, filled_value},
     tool::{Context, Others},
 };
 use crate::base::excerpt::{LONGEST_NAME, shortened};
 
 /// How many prompts may extend each other in a row.
 const DEEPEST: usize = 16;
+
+/// What a prompt counts for that another extends, in bytes, beside its texts.
+const EXTENDED: usize = 8 * 1024;
 
 /// A prompt, or a template that prompts extend.
 pub trait Prompt: Send + Sync {
@@ -88,6 +91,8 @@ enum PromptError {
     Failed(#[from] NotWell),
     #[error(transparent)]
     Content(#[from] ContentError),
+    #[error("The prompt {name} can't be shown, with what it extends. {too_long}")]
+    TooLong { name: String, too_long: TooLong },
     #[error("The prompt {0} extends itself, or more than {DEEPEST} others in a row.")]
     TooDeep(String),
     #[error("The prompt {name} extends {parent}, which there is not.")]
@@ -157,12 +162,13 @@ impl EntryPrompt {
             .map(|(name, value)| (name.clone(), shown(value)))
             .collect();
         let mut messages = Vec::new();
+        let (others, mut room) = (context.others, Room::default());
         collect(
             &self.spec,
-            context.others,
+            others,
             &arguments,
             DEEPEST,
-            &mut messages,
+            (&mut messages, &mut room),
         )?;
         let messages: Vec<_> = messages.iter().map(Message::to_json).collect();
         let all = serde_json::json!({ "messages": messages });
@@ -230,9 +236,13 @@ fn collect(
     others: &dyn Others,
     arguments: &BTreeMap<String, String>,
     depth: usize,
-    messages: &mut Vec<Message>,
+    (messages, room): (&mut Vec<Message>, &mut Room),
 ) -> Result<(), PromptError> {
     let name = &spec.definition.name;
+    let wrong = |too_long| PromptError::TooLong {
+        name: name.clone(),
+        too_long,
+    };
     if depth == 0 {
         return Err(PromptError::TooDeep(name.clone()));
     }
@@ -244,16 +254,19 @@ fn collect(
                 parent: parent.id.clone(),
             });
         };
+        let passed_on = arguments.values().map(String::len).sum::<usize>();
+        room.take(EXTENDED + passed_on).map_err(wrong)?;
         let mut given = arguments.clone();
         for (name, value) in &parent.arguments {
-            given.insert(name.clone(), filled(value, arguments));
+            let value = filled(value, arguments, room).map_err(wrong)?;
+            given.insert(name.clone(), value);
         }
-        collect(&found, others, &given, depth - 1, messages)?;
+        collect(&found, others, &given, depth - 1, (messages, room))?;
     }
     for message in spec.messages.iter().flatten() {
         messages.push(Message {
             role: message.role.clone(),
-            content: filled_value(&message.content, arguments),
+            content: filled_value(&message.content, arguments, room).map_err(wrong)?,
         });
     }
     Ok(())

@@ -17,7 +17,7 @@ use super::{
     host::{Code, HostHandler, NotWell, Rights},
     legible,
     manifest::{ResourceSpec, Shown, TIME, Text},
-    placeholders::filled,
+    placeholders::{Room, TooLong, filled},
     tool::Context,
     updates::{Followed, Updates},
     uri_template::{Names, Template},
@@ -103,6 +103,8 @@ enum ResourceError {
     Failed(#[from] NotWell),
     #[error(transparent)]
     Content(#[from] ContentError),
+    #[error(transparent)]
+    TooLong(#[from] TooLong),
 }
 
 /// A resource of a manifest, or all resources of a template of its.
@@ -154,7 +156,8 @@ impl EntryResource {
                 let mut values: BTreeMap<_, _> =
                     all.map(|name| (name.to_owned(), String::new())).collect();
                 values.extend(names);
-                vec![json!({ "text": filled(text, &values) })]
+                let text = filled(text, &values, &mut Room::default())?;
+                vec![json!({ "text": text })]
             }
             (Text::Bytes(bytes), _) => vec![json!({ "blob": bytes })],
             (Text::Handler(_), Some(code)) => {

@@ -7,8 +7,9 @@ use std::collections::BTreeSet;
 use percent_encoding::percent_decode_str;
 use thiserror::Error;
 
-/// The longest URI that is held against a template, in bytes: the work grows with its square.
+/// The longest URI that is held against a template, in bytes, and the most names of a template: the work grows with both.
 const LONGEST: usize = 4096;
+const MOST_NAMES: usize = 20;
 
 /// What the names of a template stand for in a URI, decoded; one of a query that is not there is left out.
 pub type Names = Vec<(String, String)>;
@@ -44,6 +45,9 @@ pub enum TemplateError {
     /// A name that stands there twice.
     #[error("has the name `{0}` twice")]
     Twice(String),
+    /// More names than are looked for.
+    #[error("has {0} names, and {MOST_NAMES} at most are read")]
+    TooMany(usize),
     /// Two names of which nobody could say where one ends.
     #[error("has nothing between `{0}` and the name before it")]
     Adjacent(String),
@@ -87,7 +91,10 @@ impl Template {
                 Part::Fixed(_) | Part::Query { .. } => false,
             };
         }
-        Ok(Self(parts))
+        match names.len() {
+            count if count > MOST_NAMES => Err(TemplateError::TooMany(count)),
+            _ => Ok(Self(parts)),
+        }
     }
 
     /// Its names.
@@ -97,13 +104,32 @@ impl Template {
 
     /// What the names stand for in a URI, if it fits.
     pub fn names_in(&self, uri: &str) -> Option<Names> {
-        if uri.len() > LONGEST {
+        if uri.len() > LONGEST || !self.may_fit(uri) {
             return None;
         }
-        let mut dead = BTreeSet::new();
-        let mut names = fit(&self.0, uri, &mut dead)?;
-        names.reverse();
-        Some(names)
+        fit(&self.0, uri)
+    }
+
+    /// Whether what stands in it as it is stands in a URI too, in this order. Most do not fit by that.
+    fn may_fit(&self, uri: &str) -> bool {
+        let mut rest = uri;
+        for (at, part) in self.0.iter().enumerate() {
+            let Part::Fixed(text) = part else {
+                continue;
+            };
+            let end = match at {
+                0 => rest.starts_with(text.as_str()).then_some(text.len()),
+                _ => rest.find(text.as_str()).map(|at| at + text.len()),
+            };
+            match end {
+                Some(end) => rest = &rest[end..],
+                None => return false,
+            }
+        }
+        match self.0.last() {
+            Some(Part::Fixed(text)) => uri.ends_with(text.as_str()),
+            _ => true,
+        }
     }
 }
 
@@ -170,64 +196,91 @@ fn expression(parts: &mut Vec<Part>, inside: &str) -> Result<(), TemplateError> 
     Ok(())
 }
 
-/// What the names of these parts stand for, the last first. `dead` has the ends that are known to fit nothing, by how many
-/// parts and bytes are left.
-fn fit(parts: &[Part], uri: &str, dead: &mut BTreeSet<(usize, usize)>) -> Option<Names> {
-    let Some((first, rest)) = parts.split_first() else {
-        return uri.is_empty().then(Names::new);
-    };
-    if dead.contains(&(parts.len(), uri.len())) {
+/// What the names of these parts stand for. A name takes as little as it can, the first before those that follow it.
+fn fit(parts: &[Part], uri: &str) -> Option<Names> {
+    // For each number of parts and each place, whether the parts from there on fit the rest. The last come first.
+    let mut fits = vec![vec![false; uri.len() + 1]; parts.len() + 1];
+    fits[parts.len()][uri.len()] = true;
+    for (at, part) in parts.iter().enumerate().rev() {
+        let (before, after) = fits.split_at_mut(at + 1);
+        fill(part, uri, &after[0], &mut before[at]);
+    }
+    if !fits[0][0] {
         return None;
     }
-    let found = match first {
-        Part::Fixed(text) => uri
-            .strip_prefix(text.as_str())
-            .and_then(|uri| fit(rest, uri, dead)),
-        Part::Name { name, is_reserved } => {
-            let most = match is_reserved {
-                true => uri.len(),
-                false => uri.find(['/', '?', '#']).unwrap_or(uri.len()),
-            };
-            let ends = uri.char_indices().map(|(at, c)| at + c.len_utf8());
-            ends.take_while(|end| *end <= most).find_map(|end| {
-                let mut names = fit(rest, &uri[end..], dead)?;
-                names.push((name.clone(), decoded(&uri[..end])?));
-                Some(names)
-            })
+    let (mut names, mut place) = (Names::new(), 0);
+    for (part, after) in parts.iter().zip(&fits[1..]) {
+        match part {
+            Part::Fixed(text) => place += text.len(),
+            Part::Name { name, .. } => {
+                let mut ends = place + 1..=uri.len();
+                let end = ends.find(|end| after[*end])?;
+                names.push((name.clone(), decoded(&uri[place..end])?));
+                place = end;
+            }
+            Part::Query {
+                begin,
+                names: known,
+            } => {
+                if let Some(given) = uri[place..].strip_prefix(*begin) {
+                    names.extend(pairs(known, of_query(given))?);
+                    place += begin.len_utf8() + of_query(given).len();
+                }
+            }
         }
-        Part::Query { begin, names } => query(*begin, names, uri, rest, dead),
-    };
-    if found.is_none() {
-        dead.insert((parts.len(), uri.len()));
-    }
-    found
-}
-
-fn query(
-    begin: char,
-    known: &[String],
-    uri: &str,
-    rest: &[Part],
-    dead: &mut BTreeSet<(usize, usize)>,
-) -> Option<Names> {
-    let Some(given) = uri.strip_prefix(begin) else {
-        return fit(rest, uri, dead);
-    };
-    let end = given.find('#').unwrap_or(given.len());
-    let mut names = fit(rest, &given[end..], dead)?;
-    for pair in given[..end]
-        .split('&')
-        .rev()
-        .filter(|pair| !pair.is_empty())
-    {
-        let (name, value) = pair.split_once('=').unwrap_or((pair, ""));
-        let name = decoded(name)?;
-        if !known.contains(&name) || names.iter().any(|(other, _)| *other == name) {
-            return None;
-        }
-        names.push((name, decoded(value)?));
     }
     Some(names)
+}
+
+/// Finds the places of a URI from which on this part and those after it fit, by those from which on the ones after it do.
+fn fill(part: &Part, uri: &str, after: &[bool], fits: &mut [bool]) {
+    // Beyond this place: the next at which the rest fits, and where a name ends that takes no sign of a path.
+    let (mut next, mut end_of_name) = (None, uri.len());
+    for place in (0..=uri.len()).rev() {
+        if !uri.is_char_boundary(place) {
+            continue;
+        }
+        let rest = &uri[place..];
+        fits[place] = match part {
+            Part::Fixed(text) => rest.starts_with(text.as_str()) && after[place + text.len()],
+            Part::Name { is_reserved, .. } => {
+                if rest.starts_with(['/', '?', '#']) {
+                    end_of_name = place;
+                }
+                let most = if *is_reserved { uri.len() } else { end_of_name };
+                next.is_some_and(|next| next <= most)
+            }
+            Part::Query { begin, names } => match rest.strip_prefix(*begin) {
+                Some(given) => {
+                    let given = of_query(given);
+                    after[place + begin.len_utf8() + given.len()] && pairs(names, given).is_some()
+                }
+                None => after[place],
+            },
+        };
+        if after[place] {
+            next = Some(place);
+        }
+    }
+}
+
+/// What of a URI is its query, if that begins it.
+fn of_query(uri: &str) -> &str {
+    &uri[..uri.find('#').unwrap_or(uri.len())]
+}
+
+/// The pairs of a query, if it has each of these names once at most and no other.
+fn pairs(known: &[String], given: &str) -> Option<Names> {
+    let mut pairs = Names::new();
+    for pair in given.split('&').filter(|pair| !pair.is_empty()) {
+        let (name, value) = pair.split_once('=').unwrap_or((pair, ""));
+        let name = decoded(name)?;
+        if !known.contains(&name) || pairs.iter().any(|(other, _)| *other == name) {
+            return None;
+        }
+        pairs.push((name, decoded(value)?));
+    }
+    Some(pairs)
 }
 
 /// Without its percent signs; none if it is no text.
@@ -295,9 +348,33 @@ mod tests {
     }
 
     #[test]
+    fn a_name_takes_more_where_what_follows_would_not_fit_else() {
+        for (template, uri, said) in [
+            ("a://{+a}x{b}y", "a://1x2/3x4y", "a=1x2/3 b=4"),
+            ("a://{+a}/{b}", "a://1/2/3", "a=1/2 b=3"),
+            ("a://{a}{?q}&{+b}", "a://1&2?q=3&4", "a=1 b=2?q=3&4"),
+            ("a://{a}-{b}{?q}", "a://é-é-é?q=é", "a=é b=é-é q=é"),
+            ("a://{+a}?{b}{?q}", "a://1?2?3?q=4", "a=1?2 b=3 q=4"),
+        ] {
+            let found = names(template, uri);
+            assert_eq!(found.as_deref(), Some(said), "{template} {uri}");
+        }
+    }
+
+    #[test]
     fn what_would_take_long_to_try_in_all_ways_does_not() {
-        let template = "a://{+a}x{+b}x{+c}x{+d}x{+e}y";
-        assert_eq!(names(template, &format!("a://{}", "x".repeat(2000))), None);
+        let many: Vec<_> = (0..MOST_NAMES).map(|at| format!("{{a{at}}}")).collect();
+        let template = Template::parse(&format!("a://{}z{{+b}}/y", many[1..].join("x"))).unwrap();
+        let all = "x".repeat(LONGEST / 2 - 8);
+        let fitting = format!("a://{all}{all}z?/y");
+        let other = format!("a://{all}/{all}z?/y");
+        let begun = std::time::Instant::now();
+        for _ in 0..10 {
+            assert!(template.names_in(&fitting).is_some());
+            assert!(template.names_in(&other).is_none());
+        }
+        // Each way tried would be seconds.
+        assert!(begun.elapsed() < std::time::Duration::from_secs(5));
     }
 
     #[test]
@@ -315,6 +392,10 @@ mod tests {
             ("a://{/a*}", "has `{/a*}`; the forms"),
             ("a://{a:3}", "has `{a:3}`; the forms"),
             ("a://b{;a}", "has `{;a}`; the forms"),
+            (
+                "a://{a,b,c,d,e,f,g,h,i,j,k,l,m,n,o,p,q,r,s,t,u}",
+                "has 21 names, and 20 at most",
+            ),
         ] {
             let wrong = Template::parse(template).unwrap_err().to_string();
             assert!(wrong.starts_with(said), "{template}: {wrong}");

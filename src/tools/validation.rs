@@ -1,20 +1,30 @@
 //! Whether arguments fit a tool's schema: if not, which one, what was expected, and what came.
 
-use std::borrow::Cow;
+use std::{borrow::Cow, sync::Arc};
 
 use jsonschema::{
-    Draft, JsonType, ValidationError, Validator as Compiled,
+    Draft, JsonType, PatternOptions, ValidationError, Validator as Compiled,
     error::{TypeKind, ValidationErrorKind},
 };
 use rmcp::model::JsonObject;
 use serde_json::Value;
 use thiserror::Error;
+use tokio::task::spawn_blocking;
 
-use super::arguments::{names, no_such, shown};
+use super::{
+    arguments::{names, no_such, shown},
+    effort::{MOST_STEPS, TooMuch, steps},
+};
 use crate::base::excerpt::shortened;
 
 /// How many problems are told at once.
 const MOST: usize = 5;
+
+/// Up to how many steps a check is done where it is asked for, and all that is wrong is looked for: a few milliseconds.
+const SHORT: usize = 20_000;
+
+/// How often a pattern may try anew on one text.
+const TRIES: usize = 20_000;
 
 /// Why a schema is none.
 #[derive(Debug, Error)]
@@ -39,6 +49,8 @@ pub struct Unfit(Vec<String>);
 
 /// A schema that is ready to check values.
 pub struct Validator {
+    /// What it is made of.
+    schema: Value,
     compiled: Compiled,
     /// The names of what the schema has at its root.
     names: Vec<String>,
@@ -50,12 +62,16 @@ impl Validator {
     /// # Errors
     /// The schema is none; why.
     pub fn new(schema: &JsonObject) -> Result<Self, SchemaError> {
+        let names = names(schema);
+        let schema = Value::Object(schema.clone());
         jsonschema::options()
             .with_draft(Draft::Draft202012)
-            .build(&Value::Object(schema.clone()))
+            .with_pattern_options(PatternOptions::fancy_regex().backtrack_limit(TRIES))
+            .build(&schema)
             .map(|compiled| Self {
+                schema,
                 compiled,
-                names: names(schema),
+                names,
             })
             .map_err(|error| match error.instance_path().as_str() {
                 "" => SchemaError::AtRoot(error.to_string()),
@@ -69,23 +85,71 @@ impl Validator {
     /// Checks a value.
     ///
     /// # Errors
-    /// What does not fit.
+    /// What does not fit; or that it would take too long to know.
     pub fn check(&self, value: &Value) -> Result<(), Unfit> {
+        let steps = steps(&self.schema, value)?;
+        self.checked(value, steps)
+    }
+
+    /// The same where others wait: what takes longer is done beside them.
+    pub async fn check_beside(self: &Arc<Self>, value: Value) -> (Value, Result<(), Unfit>) {
+        let steps = match steps(&self.schema, &value) {
+            Ok(steps) => steps,
+            Err(error) => return (value, Err(error.into())),
+        };
+        if steps <= SHORT {
+            let fits = self.checked(&value, steps);
+            return (value, fits);
+        }
+        let this = self.clone();
+        let checked = spawn_blocking(move || {
+            let fits = this.checked(&value, steps);
+            (value, fits)
+        });
+        match checked.await {
+            Ok(checked) => checked,
+            Err(error) => (
+                Value::Null,
+                Err(Unfit(vec![format!("It could not be checked: {error}.")])),
+            ),
+        }
+    }
+
+    fn checked(&self, value: &Value, steps: usize) -> Result<(), Unfit> {
         if self.compiled.is_valid(value) {
             return Ok(());
         }
-        let mut told: Vec<_> = self
-            .compiled
-            .iter_errors(value)
-            .map(|error| sentence(&error, &self.names))
-            .collect();
-        told.dedup();
-        if told.len() > MOST {
-            let more = told.len() - MOST;
-            told.truncate(MOST);
+        if steps > SHORT {
+            // To look for all that is wrong takes much longer, and room for each.
+            return self.compiled.validate(value).map_err(|error| {
+                let first = sentence(&error, &self.names);
+                Unfit(vec![first, "There may be more problems.".to_owned()])
+            });
+        }
+        let (mut told, mut more) = (Vec::new(), 0);
+        for error in self.compiled.iter_errors(value) {
+            if told.len() == MOST {
+                more += 1;
+                continue;
+            }
+            let sentence = sentence(&error, &self.names);
+            if told.last() != Some(&sentence) {
+                told.push(sentence);
+            }
+        }
+        if more > 0 {
             told.push(format!("There are {more} more problems."));
         }
         Err(Unfit(told))
+    }
+}
+
+impl From<TooMuch> for Unfit {
+    fn from(_: TooMuch) -> Self {
+        Self(vec![format!(
+            "It is too much to be checked: to hold it against the schema takes more than {MOST_STEPS} steps. Pass less \
+             at once, or have the schema ask for less."
+        )])
     }
 }
 
@@ -116,11 +180,16 @@ fn sentence(error: &ValidationError<'_>, names: &[String]) -> String {
             if let (true, Some(first)) = (at_root, unexpected.first()) {
                 return no_such("argument", first, names);
             }
-            let unexpected: Vec<_> = unexpected
+            let first: Vec<_> = unexpected
                 .iter()
+                .take(MOST)
                 .map(|name| format!("`{}`", crate::base::text::one_line(name)))
                 .collect();
-            return format!("`{name}` has no {}.", unexpected.join(", "));
+            let more = match unexpected.len() - first.len() {
+                0 => String::new(),
+                more => format!(", nor {more} others"),
+            };
+            return format!("`{name}` has no {}{more}.", first.join(", "));
         }
         Kind::Type { kind } => match kind {
             TypeKind::Single(kind) => type_name(*kind).to_owned(),
@@ -259,6 +328,64 @@ mod tests {
         ] {
             assert_eq!(problem(schema.clone(), value), said);
         }
+    }
+
+    #[test]
+    fn of_many_problems_the_first_are_told() {
+        let schema = json!({"properties": {"l": {"items": {"type": "integer"}}, "o": {"properties": {"z": {}}, "additionalProperties": false}}});
+        let all = |count: usize| problem(schema.clone(), json!({"l": vec!["x"; count]}));
+        assert!(all(5).ends_with("`l[4]` must be a whole number, not \"x\"."));
+        assert!(
+            all(9)
+                .ends_with("`l[4]` must be a whole number, not \"x\". There are 4 more problems.")
+        );
+        assert_eq!(
+            all(100_000),
+            "`l[0]` must be a whole number, not \"x\". There may be more problems."
+        );
+        assert!(all(MOST_STEPS).starts_with("It is too much to be checked: "));
+        assert_eq!(
+            problem(
+                schema,
+                json!({"o": {"a": 1, "b": 1, "c": 1, "d": 1, "e": 1, "f": 1, "g": 1}})
+            ),
+            "`o` has no `a`, `b`, `c`, `d`, `e`, nor 2 others."
+        );
+    }
+
+    #[test]
+    fn a_check_that_would_not_end_is_not_begun() {
+        let mut definitions = JsonObject::new();
+        for at in 0..60 {
+            let next = json!({ "$ref": format!("#/$defs/d{}", at + 1) });
+            definitions.insert(format!("d{at}"), json!({ "allOf": [next, next] }));
+        }
+        definitions.insert("d60".to_owned(), json!({ "type": "integer" }));
+        let schema = json!({"properties": {"x": {"$ref": "#/$defs/d0"}}, "$defs": definitions});
+        let told = problem(schema, json!({"x": 1}));
+        assert!(told.starts_with("It is too much to be checked: "), "{told}");
+    }
+
+    #[tokio::test]
+    async fn what_takes_longer_is_checked_beside_what_others_do() {
+        let Value::Object(schema) = json!({"properties": {"l": {"items": {"type": "integer"}}}})
+        else {
+            unreachable!()
+        };
+        let validator = Arc::new(Validator::new(&schema).unwrap());
+        let (value, fits) = validator.check_beside(json!({"l": vec![1; 50_000]})).await;
+        assert_eq!(
+            (value["l"].as_array().unwrap().len(), fits),
+            (50_000, Ok(()))
+        );
+        let (_, fits) = validator
+            .check_beside(json!({"l": vec!["x"; 50_000]}))
+            .await;
+        assert!(
+            fits.unwrap_err()
+                .to_string()
+                .ends_with("There may be more problems.")
+        );
     }
 
     #[test]
