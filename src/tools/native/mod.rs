@@ -45,7 +45,7 @@ pub fn all(kit: &Kit, probe_time: Duration) -> Natives {
         named(list_computers::ListComputers, kept),
         named(list_jobs::ListJobs, kept),
         named(probe_computers::ProbeComputers { time: probe_time }, kept),
-        named(read_screen::ReadScreen, kept),
+        named(read_screen::ReadScreen::default(), kept),
         named(recent_errors::RecentErrors, kept),
         named(run_program::RunProgram, kept),
         named(

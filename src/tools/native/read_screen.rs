@@ -7,6 +7,10 @@ use rmcp::model::{CallToolResult, ContentBlock};
 use serde::Deserialize;
 use serde_json::{Value, json};
 use thiserror::Error;
+use tokio::{
+    sync::Semaphore,
+    task::{JoinError, spawn_blocking},
+};
 
 use super::typed::Native;
 use crate::{
@@ -25,7 +29,21 @@ use crate::{
     },
 };
 
-pub struct ReadScreen;
+/// How many screens are put into words or drawn at once: beside all else, since a large one takes milliseconds and they
+/// may be a hundred.
+const AT_ONCE: usize = 2;
+
+pub struct ReadScreen {
+    places: Semaphore,
+}
+
+impl Default for ReadScreen {
+    fn default() -> Self {
+        Self {
+            places: Semaphore::new(AT_ONCE),
+        }
+    }
+}
 
 #[derive(Deserialize)]
 #[serde(rename_all = "camelCase")]
@@ -56,6 +74,8 @@ pub enum ReadError {
     Ask(#[from] AskError),
     #[error(transparent)]
     Picture(#[from] PictureError),
+    #[error("The screen could not be shown: {0}.")]
+    Failed(#[from] JoinError),
 }
 
 impl Native for ReadScreen {
@@ -86,19 +106,35 @@ impl Native for ReadScreen {
         if told.get("unchanged") == Some(&Value::Bool(true)) {
             return Ok(text(format!("{} is unchanged.", Heading(&target))));
         }
-        let odd = || AskError::Odd(name_of(&target.computer.facts()));
-        let screen = Screen::read(&told).ok_or_else(odd)?;
-        let heading = words::above(&Heading(&target), &screen, &told);
-        Ok(match arguments.form {
-            Form::Text => text(heading + &words::text(&screen)),
-            Form::Styled => text(heading + &words::styled(&screen)),
-            Form::Image => {
-                let image = STANDARD.encode(picture::png(&screen)?);
-                CallToolResult::success(vec![
-                    ContentBlock::text(heading + &words::text(&screen)),
-                    ContentBlock::image(image, "image/png"),
-                ])
-            }
-        })
+        let (heading, name) = (
+            Heading(&target).to_string(),
+            name_of(&target.computer.facts()),
+        );
+        // It is never closed.
+        let _place = self.places.acquire().await;
+        let shown = spawn_blocking(move || shown(&told, &heading, name, arguments.form));
+        shown.await.unwrap_or_else(|error| Err(error.into()))
     }
+}
+
+/// What an agent told of a screen, in the form that was asked for. `heading` says which screen, `name` whose it is.
+fn shown(
+    told: &Value,
+    heading: &str,
+    name: String,
+    form: Form,
+) -> Result<CallToolResult, ReadError> {
+    let screen = Screen::read(told).ok_or(AskError::Odd(name))?;
+    let above = words::above(heading, &screen, told);
+    Ok(match form {
+        Form::Text => text(above + &words::text(&screen)),
+        Form::Styled => text(above + &words::styled(&screen)),
+        Form::Image => {
+            let image = STANDARD.encode(picture::png(&screen)?);
+            CallToolResult::success(vec![
+                ContentBlock::text(above + &words::text(&screen)),
+                ContentBlock::image(image, "image/png"),
+            ])
+        }
+    })
 }

@@ -93,7 +93,7 @@ fn answer(target: &Target, steps: &[Step], told: &Value) -> Result<CallToolResul
         Some(told) if !told.is_null() => {
             let screen = Screen::read(told).ok_or_else(odd)?;
             doubts = doubts::of(steps, &screen).unwrap_or_default();
-            words::above(&Heading(target), &screen, told) + &words::text(&screen)
+            words::above(&Heading(target).to_string(), &screen, told) + &words::text(&screen)
         }
         _ => match told.get("gone").and_then(Value::as_str) {
             Some(why) => {

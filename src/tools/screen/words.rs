@@ -5,17 +5,14 @@ use std::fmt::Write as _;
 
 use serde_json::Value;
 
-use super::{
-    asking::Heading,
-    cells::{COLOUR_NAMES, Cell, Colour, ONLY_COLOUR, PALETTE, Screen},
-};
+use super::cells::{COLOUR_NAMES, Cell, Colour, ONLY_COLOUR, PALETTE, Screen};
 use crate::{base::text::one_line, wire::text::read};
 
 /// How a row's number stands apart from the row.
 const EDGE: char = '|';
 
 /// The lines above a screen: which it is, what is known of it besides its rows, and what of it the agent can't know.
-pub fn above(heading: &Heading<'_>, screen: &Screen, told: &Value) -> String {
+pub fn above(heading: &str, screen: &Screen, told: &Value) -> String {
     let partial = told.get("partial").and_then(Value::as_str);
     let partial = partial.map_or_else(String::new, |partial| {
         format!("Not all of it is known: {}.\n", one_line(&read(partial)))

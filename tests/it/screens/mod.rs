@@ -3,16 +3,21 @@
 
 mod picture;
 
-use std::{env, fs, path::Path};
+use std::{
+    env, fs,
+    path::Path,
+    sync::atomic::{AtomicU64, Ordering},
+    time::{Duration, Instant},
+};
 
-use crate::common::{bridge::Bridge, computer::Computer as RawComputer, soon, until};
+use crate::common::{bridge::Bridge, computer::Computer as RawComputer, health, soon, until};
 use mcp_bridge::{
     link::agent,
     simulator::{Computer, ComputerOptions, DEFAULT_PALETTE, Land},
 };
 use picture::{Picture, Seen};
 use serde_json::{Value, json};
-use tokio::runtime::Handle;
+use tokio::{runtime::Handle, time::sleep};
 
 /// The environment variable that makes the kept pictures anew.
 const UPDATE: &str = "MCP_BRIDGE_UPDATE_SCREENS";
@@ -583,6 +588,70 @@ async fn an_agent_that_has_no_screens_is_told_apart_and_odd_answers_are_no_scree
         "{}",
         answer.text
     );
+    bridge.leave().await;
+}
+
+#[tokio::test(flavor = "multi_thread", worker_threads = 2)]
+async fn while_many_screens_are_drawn_others_are_answered() {
+    const SCREENS: u64 = 20;
+    static LONGEST: AtomicU64 = AtomicU64::new(0);
+
+    let mut bridge = Bridge::initialized().await;
+    let port = bridge.link_port().await;
+    // No two of its cells look alike, so it takes long to draw.
+    let (width, height) = (164_u32, 81_u32);
+    let digit = |number: u32| char::from_digit(number % 16, 16).unwrap();
+    let lines: Vec<_> = (0..height)
+        .map(|y| {
+            let text: String = (0..width)
+                .filter_map(|x| char::from_u32(33 + (x * x + y * 7) % 90))
+                .collect();
+            let colours: String = (0..width).map(|x| digit(x * 3 + y)).collect();
+            let backgrounds: String = (0..width).map(|x| digit(x * x / 7 + y * 5)).collect();
+            json!([text, colours, backgrounds])
+        })
+        .collect();
+    let screen = json!({
+        "version": 1, "width": width, "height": height, "lines": lines, "colours": true,
+        "cursor": {"x": 1, "y": 1, "blinks": true, "colour": 0},
+    });
+    for id in 1..=SCREENS {
+        let mut computer = RawComputer::connect(port).await;
+        let hello = json!({
+            "type": "hello", "computerId": id, "protocol": 2, "boot": "b", "capabilities": ["screens"],
+        });
+        assert_eq!(computer.hello(hello).await["type"], "hello-ok");
+        let screen = screen.clone();
+        computer.serve(move |request| {
+            Some(json!({"type": "response", "id": request["id"], "ok": true, "result": screen}))
+        });
+    }
+    let begun = Instant::now();
+    let call = json!({
+        "name": "read-screen", "arguments": {"as": "image"},
+        "computers": (1..=SCREENS).collect::<Vec<_>>(),
+    });
+    let call = bridge.start_call("call-tool", call).await;
+    let asking = tokio::spawn(async move {
+        loop {
+            let asked = Instant::now();
+            health(port).await;
+            let took = asked.elapsed();
+            LONGEST.fetch_max(took.as_micros() as u64, Ordering::Relaxed);
+            sleep(Duration::from_millis(5)).await;
+        }
+    });
+    let answer = bridge.reply(&json!(call)).await;
+    asking.abort();
+    let (took, longest) = (
+        begun.elapsed(),
+        Duration::from_micros(LONGEST.load(Ordering::Relaxed)),
+    );
+    let content = answer["result"]["content"].as_array().unwrap();
+    let pictures = content.iter().filter(|block| block["type"] == "image");
+    assert_eq!(pictures.count() as u64, SCREENS, "{}", content[0]);
+    // Drawn where all else is done, they would keep others waiting for most of the time.
+    assert!(longest < took / 3, "{longest:?} of {took:?}");
     bridge.leave().await;
 }
 
