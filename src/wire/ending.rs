@@ -36,6 +36,8 @@ pub enum Ending {
     NoHello,
     /// The hello can't be read.
     BadHello(String),
+    /// More than this many bytes came, and no hello among them.
+    LongHello(usize),
     /// The hello's token is missing or wrong.
     BadToken,
     /// The same start of the agent linked anew, from there.
@@ -86,6 +88,9 @@ impl Ending {
             Self::Broken(reason) => reason.clone(),
             Self::NoHello => format!("no hello came within {} s", HELLO_TIME.as_secs()),
             Self::BadHello(reason) => reason.clone(),
+            Self::LongHello(most) => {
+                format!("it sent more than {most} bytes, and no hello among them that could be read")
+            }
             Self::BadToken => "the link token is missing or wrong".to_owned(),
             Self::Replaced(by) => format!("its agent linked anew from {by}"),
             Self::Taken { by, since, .. } => format!(
@@ -124,7 +129,7 @@ impl Ending {
             Self::Halted => Some(1000),
             Self::Silent(_) | Self::Leaving => Some(1001),
             Self::Binary => Some(1003),
-            Self::TooLarge => Some(1009),
+            Self::TooLarge | Self::LongHello(_) => Some(1009),
             Self::BadHello(_) => Some(4400),
             Self::BadToken => Some(4401),
             Self::NoHello => Some(4408),

@@ -608,6 +608,66 @@ async fn offenders_are_dropped_with_a_code_that_says_why() {
 }
 
 #[tokio::test]
+async fn before_its_hello_a_connection_may_say_little() {
+    use futures_util::SinkExt;
+    use tokio_tungstenite::tungstenite::Message;
+
+    let mut bridge = Bridge::initialized().await;
+    let port = bridge.link_port().await;
+    let hello = |id: u64, jobs: Vec<String>| json!({"type": "hello", "computerId": id, "protocol": 2, "boot": "b", "jobs": jobs});
+
+    // What an agent can know of at most, by ids longer than ours.
+    let all = (0..384)
+        .map(|job| format!("{job:03}-{}", "i".repeat(32)))
+        .collect();
+    let mut busy = Computer::connect(port).await;
+    for _ in 0..15 {
+        busy.send(&json!({"type": "ping", "n": 1})).await;
+    }
+    assert_eq!(busy.hello(hello(1, all)).await["type"], "hello-ok");
+
+    let mut talks = Computer::connect(port).await;
+    for _ in 0..17 {
+        talks.send(&json!({"type": "ping", "n": 1})).await;
+    }
+    assert_eq!(talks.closed().await.0, 4429);
+
+    let mut pings = Computer::connect(port).await;
+    for _ in 0..17 {
+        let ping = Message::Ping(vec![0; 100].into());
+        pings.socket.send(ping).await.unwrap();
+    }
+    let ended = soon("the end", async {
+        loop {
+            match pings.event().await {
+                Event::Closed(Some(close)) => return u16::from(close.code),
+                Event::Closed(None) | Event::Broken(_) => return 0,
+                Event::Frame(_) => {}
+            }
+        }
+    });
+    assert_eq!(ended.await, 4429);
+
+    // Each of these is less than may come, but not all.
+    let mut parts = Computer::connect(port).await;
+    for _ in 0..4 {
+        parts
+            .send(&json!({"type": "x", "a": "y".repeat(10_000)}))
+            .await;
+    }
+    let (code, why) = parts.closed().await;
+    assert_eq!(code, 1009);
+    assert!(why.contains("more than 32768 bytes"), "{why}");
+
+    let mut long = Computer::connect(port).await;
+    long.send(&hello(2, vec!["a".repeat(250); 200])).await;
+    let (code, why) = long.closed().await;
+    assert_eq!(code, 1009);
+    assert!(why.contains("more than 32768 bytes"), "{why}");
+    bridge.leave().await;
+}
+
+#[tokio::test]
 async fn a_message_of_exactly_the_limit_is_taken() {
     let mut bridge = Bridge::initialized().await;
     let mut computer = Computer::link(bridge.link_port().await, 1, None).await;

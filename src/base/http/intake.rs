@@ -32,9 +32,21 @@ struct Unfinished {
 }
 
 impl Intake {
-    /// Lets only so many bytes come until [`Intake::trust`], whole messages or not.
+    /// Lets only so many bytes come until [`Intake::trust`] or [`Intake::end_limit`], less those of messages that were noted
+    /// as whole.
     pub fn limit(&self, most: usize) {
         self.lock().most = Some(most);
+    }
+
+    /// Lets any number come that there is room for among those who share a budget.
+    pub fn end_limit(&self) {
+        self.lock().most = None;
+    }
+
+    /// Whether more has come than its limit.
+    pub fn is_over_limit(&self) -> bool {
+        let unfinished = self.lock();
+        unfinished.most.is_some_and(|most| unfinished.bytes > most)
     }
 
     /// Lets any number come.
@@ -75,8 +87,11 @@ impl Intake {
         let mut unfinished = self.lock();
         unfinished.bytes += bytes;
         let (bytes, most) = (unfinished.bytes, unfinished.most);
+        if most.is_some_and(|most| bytes > most) {
+            return false;
+        }
         let Some(share) = &mut unfinished.share else {
-            return most.is_none_or(|most| bytes <= most);
+            return true;
         };
         let needs = bytes.saturating_sub(ALWAYS_HELD);
         needs <= share.held() || share.take(needs - share.held())
@@ -186,8 +201,22 @@ mod tests {
         assert!(intake.note(usize::MAX / 2));
         intake.trust();
         intake.limit(10);
-        assert!(intake.note(10) && !intake.note(1));
+        assert!(intake.note(10) && !intake.is_over_limit());
+        assert!(!intake.note(1) && intake.is_over_limit());
         intake.trust();
-        assert!(intake.note(usize::MAX / 2));
+        assert!(intake.note(usize::MAX / 2) && !intake.is_over_limit());
+    }
+
+    #[test]
+    fn a_limit_holds_beside_what_is_shared_and_ends_without_it() {
+        let budget = Budget::new(1_000);
+        let intake = Intake::default();
+        intake.share(&budget);
+        intake.limit(ALWAYS_HELD + 100);
+        assert!(intake.note(ALWAYS_HELD + 100) && budget.left() == 900);
+        assert!(!intake.note(1) && budget.left() == 900);
+        intake.whole();
+        intake.end_limit();
+        assert!(intake.note(ALWAYS_HELD + 1_000) && !intake.note(1));
     }
 }

@@ -33,6 +33,14 @@ use crate::{
     },
 };
 
+/// The most bytes that are taken until a hello is read, with those of frames before it. The longest hello of an agent of ours
+/// knows of 384 jobs of ours, and has less than half of that; of anybody else's, a bound keeps the time short that it takes
+/// to read them.
+const LARGEST_HELLO: usize = 32 * 1024;
+
+/// How many other frames are taken before it.
+const MOST_BEFORE_HELLO: usize = 16;
+
 /// Serves one connection from its hello to its end. Until the hello it keeps its `place`, if it has one, which may be
 /// needed for another.
 ///
@@ -71,9 +79,8 @@ async fn enter_or_refuse(
     (intake, place): (Arc<Intake>, Option<Arc<Place>>),
     shared: Arc<Shared>,
 ) -> Option<Entered> {
-    let mut unasked = Allowance::new();
     let greeted = tokio::select! {
-        greeted = timeout(HELLO_TIME, greet(&mut socket, &intake, &mut unasked)) => greeted,
+        greeted = timeout(HELLO_TIME, greet(&mut socket, &intake)) => greeted,
         () = lost(place.as_deref()) => {
             tracing::debug!(%address, "a connection without a hello made way for another");
             return None;
@@ -95,6 +102,10 @@ async fn enter_or_refuse(
             return None;
         }
         Err(ending) => {
+            // Whoever comes again and again with what is no hello keeps others waiting. Nothing is read of it meanwhile.
+            if ending.close_code().is_some() && !matches!(ending, Ending::NoHello) {
+                shared.late.wait().await;
+            }
             refuse(socket, address, &ending).await;
             return None;
         }
@@ -134,7 +145,7 @@ async fn enter_or_refuse(
         computer,
         facts,
         shared,
-        unasked,
+        Allowance::new(),
         patience,
     );
     Some(Entered {
@@ -258,24 +269,34 @@ async fn turn_away(
     close(socket, taken, taken.hello_error().filter(|_| protocol >= 2)).await;
 }
 
-/// Waits for the hello; other frames before it are passed over.
-async fn greet(
-    socket: &mut WebSocket,
-    intake: &Intake,
-    unasked: &mut Allowance,
-) -> Result<Box<Hello>, Ending> {
-    loop {
-        let Some(text) = next_text(socket, intake).await? else {
-            continue;
+/// Waits for the hello; a few other frames before it are passed over.
+async fn greet(socket: &mut WebSocket, intake: &Intake) -> Result<Box<Hello>, Ending> {
+    intake.limit(LARGEST_HELLO);
+    let mut bytes = 0;
+    // One more than may be others.
+    for _ in 0..=MOST_BEFORE_HELLO {
+        let text = match next_text(socket, intake).await {
+            Ok(Some(text)) => text,
+            Ok(None) => continue,
+            Err(_) if intake.is_over_limit() => return Err(Ending::LongHello(LARGEST_HELLO)),
+            Err(ending) => return Err(ending),
         };
+        bytes += text.len();
+        if bytes > LARGEST_HELLO {
+            return Err(Ending::LongHello(LARGEST_HELLO));
+        }
         match frame::read(&text, TextMode::Plain) {
-            Ok(AgentFrame::Hello(hello)) => return Ok(hello),
+            Ok(AgentFrame::Hello(hello)) => {
+                intake.end_limit();
+                return Ok(hello);
+            }
             Err(error) if hello::claims_hello(&text) => {
                 return Err(Ending::BadHello(hello_problem(&error)));
             }
-            Ok(_) | Err(_) => unasked.take()?,
+            Ok(_) | Err(_) => {}
         }
     }
+    Err(Ending::Flood)
 }
 
 fn hello_problem(error: &FrameError) -> String {
