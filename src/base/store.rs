@@ -4,6 +4,7 @@ use std::{
     fs::{File, TryLockError},
     io::{self, Write},
     path::Path,
+    time::SystemTime,
 };
 
 use serde::{Serialize, de::DeserializeOwned};
@@ -58,6 +59,20 @@ fn write_file(
     settle(file.as_file())?;
     file.persist(path).map_err(|error| error.error)?;
     Ok(())
+}
+
+/// Notes that what is in the file still holds: its time of change is now.
+///
+/// # Errors
+/// The file is not there or can't be written.
+pub fn touch(path: &Path) -> io::Result<()> {
+    let file = File::options().write(true).open(path)?;
+    file.set_modified(SystemTime::now())
+}
+
+/// When the file was written or touched last, if it is there.
+pub fn changed(path: &Path) -> Option<SystemTime> {
+    path.metadata().and_then(|facts| facts.modified()).ok()
 }
 
 /// What is in the file, if it is there and of that form.

@@ -11,7 +11,7 @@ use std::{
 use serde::{Deserialize, Serialize};
 use tokio::{
     task::{JoinHandle, spawn_blocking},
-    time::sleep,
+    time::{Instant, sleep},
 };
 
 use super::message::Introduction;
@@ -26,6 +26,10 @@ const KNOWN_FOR: Duration = Duration::from_secs(31 * 24 * 3600);
 /// How often the file is written, if anything has changed.
 const EVERY: Duration = Duration::from_secs(10);
 
+/// How often its time of change is moved on, while nothing else changes and a computer is linked. That is well within the
+/// time for which computers that left are waited for.
+const BEAT: Duration = Duration::from_secs(30);
+
 /// How many computers are kept: those on which code was to run, and those heard of last.
 const MOST: usize = 1_000;
 
@@ -36,7 +40,7 @@ const BRIDGE_ENDED: &str = "the mcp-bridge that it was linked to ended";
 #[derive(Debug, Clone, Serialize, Deserialize)]
 struct Kept {
     introduction: Introduction,
-    /// When it left.
+    /// When it left; of one that was linked, when this was written: it left no sooner than the file was changed last.
     since: SystemTime,
     /// Why, as a sentence's end.
     why: String,
@@ -50,6 +54,8 @@ pub struct Remembered {
     written: String,
     /// What is being written, which what comes after it waits for: the file is to have the last.
     writing: Option<JoinHandle<Option<String>>>,
+    /// When the file's time of change was moved on last.
+    touched: Instant,
 }
 
 impl Remembered {
@@ -57,6 +63,7 @@ impl Remembered {
     pub fn load(file: PathBuf, registry: Arc<Registry>) -> Self {
         let now = SystemTime::now();
         let kept: Vec<Kept> = store::read(&file).unwrap_or_default();
+        let alive = store::changed(&file);
         for Kept {
             introduction,
             since,
@@ -64,6 +71,10 @@ impl Remembered {
         } in kept.into_iter().take(MOST)
         {
             let key = introduction.computer_id;
+            let since = match alive {
+                Some(alive) if why == BRIDGE_ENDED => since.max(alive.min(now)),
+                _ => since,
+            };
             let is_old = now.duration_since(since).is_ok_and(|age| age > KNOWN_FOR);
             if is_old || registry.get(key).is_some() {
                 continue;
@@ -79,6 +90,7 @@ impl Remembered {
             registry,
             written: String::new(),
             writing: None,
+            touched: Instant::now(),
         }
     }
 
@@ -86,37 +98,48 @@ impl Remembered {
     pub async fn keep(&mut self) {
         loop {
             sleep(EVERY).await;
-            self.write().await;
+            self.write(BEAT).await;
         }
     }
 
-    /// Writes the file, if something has changed, where that keeps nobody waiting: its disk may be slow. Dropped before
-    /// its end, what it had begun to write is written, and the next one waits for that.
-    pub async fn write(&mut self) {
+    /// Writes the file a last time, as this bridge ends.
+    pub async fn leave(&mut self) {
+        self.write(Duration::ZERO).await;
+    }
+
+    /// Writes the file, if something has changed, where that keeps nobody waiting: its disk may be slow. If nothing has,
+    /// and it was not touched for `beat`, its time of change tells that linked computers still were.
+    ///
+    /// Dropped before its end, what it had begun to write is written, and the next one waits for that.
+    async fn write(&mut self, beat: Duration) {
         self.written_before().await;
         let all = self.all();
         let hash = hash(&all);
-        if hash == self.written {
+        let is_written = hash == self.written;
+        let is_due = self.touched.elapsed() >= beat;
+        if is_written && !(is_due && all.iter().any(|kept| kept.why == BRIDGE_ENDED)) {
             return;
         }
+        self.touched = Instant::now();
         let file = self.file.clone();
-        // Where it can't be written now it may be the next time.
-        self.writing = Some(spawn_blocking(move || match store::write(&file, &all) {
-            Ok(()) => Some(hash),
-            Err(error) => {
-                tracing::warn!(file = %file.display(), %error, "the computers can't be remembered");
-                None
+        let write = move || {
+            match is_written {
+                true => store::touch(&file),
+                false => store::write(&file, &all),
             }
-        }));
+            .map_err(|error| {
+                tracing::warn!(file = %file.display(), %error, "the computers can't be remembered");
+            })
+        };
+        // Where it can't be written now it may be the next time.
+        self.writing = Some(spawn_blocking(move || write().ok().map(|()| hash)));
         self.written_before().await;
     }
 
     /// Waits until what is being written is written.
     async fn written_before(&mut self) {
         if let Some(writing) = &mut self.writing {
-            if let Ok(Some(hash)) = writing.await {
-                self.written = hash;
-            }
+            self.written = writing.await.ok().flatten().unwrap_or_default();
             self.writing = None;
         }
     }
@@ -212,13 +235,57 @@ mod tests {
                 let label = format!("{label} {round}");
                 registry.enter_gone(facts(&label), SystemTime::now(), label.clone());
                 if is_waited_for {
-                    remembered.write().await;
+                    remembered.write(BEAT).await;
                     assert_eq!(known(&file), [Some(label)]);
                 } else {
                     // It goes on elsewhere: the thread that asks for it does not do it.
-                    assert!(remembered.write().now_or_never().is_none());
+                    assert!(remembered.write(BEAT).now_or_never().is_none());
                 }
             }
         }
+    }
+
+    #[tokio::test]
+    async fn a_linked_computer_left_when_its_bridge_was_there_last_and_not_when_that_last_wrote() {
+        let folder = tempfile::tempdir().unwrap();
+        let file = folder.path().join("computers.json");
+        let minutes = |count: u64| Duration::from_secs(60 * count);
+        let long_ago = SystemTime::now() - minutes(60);
+        let kept = |why: &str| {
+            let registry = Registry::default();
+            registry.enter_gone(facts("miner"), long_ago, why.to_owned());
+            let computers = registry.all();
+            let introduction = Introduction::of(&computers[0], None);
+            [Kept {
+                introduction,
+                since: long_ago,
+                why: why.to_owned(),
+            }]
+        };
+        let gone_for = || {
+            let registry = Arc::new(Registry::default());
+            let remembered = Remembered::load(file.clone(), registry.clone());
+            let since = registry.all()[0].gone_since().unwrap();
+            (remembered, since.elapsed().unwrap())
+        };
+        store::write(&file, &kept(BRIDGE_ENDED)).unwrap();
+        assert!(gone_for().1 < minutes(1));
+        store::write(&file, &kept("its agent closed the link")).unwrap();
+        assert!(gone_for().1 > minutes(59));
+
+        // What a bridge with a linked computer leaves behind, though nothing has changed since it wrote.
+        store::write(&file, &kept(BRIDGE_ENDED)).unwrap();
+        let stamp = |file: &std::path::Path| {
+            let file = std::fs::File::options().write(true).open(file).unwrap();
+            file.set_modified(long_ago).unwrap();
+        };
+        let (mut remembered, _) = gone_for();
+        remembered.write(BEAT).await;
+        stamp(&file);
+        let changed = || store::changed(&file).unwrap().elapsed().unwrap();
+        remembered.write(BEAT).await;
+        assert!(changed() > minutes(59));
+        remembered.leave().await;
+        assert!(changed() < minutes(1));
     }
 }

@@ -145,7 +145,7 @@ impl Role {
             () = keep(&mut remembered) => {}
         }
         if let Some(remembered) = &mut remembered {
-            remembered.write().await;
+            remembered.leave().await;
         }
     }
 
