@@ -36,9 +36,9 @@ enum Action {
     /// A computer keeps the new version once that has linked; else it goes on with the old one, and no other computer is
     /// touched. Jobs on it have five seconds to end. Exit code 0: all of them have this version; 1: not all.
     Update {
-        /// The numbers of the computers; all by default
-        #[arg(value_name = "NUMBER")]
-        computers: Vec<u64>,
+        /// The numbers or labels of the computers; all by default
+        #[arg(value_name = "COMPUTER")]
+        computers: Vec<String>,
     },
 }
 
@@ -49,7 +49,7 @@ impl Agents {
     }
 }
 
-fn update(folders: &Folders, numbers: &[u64]) -> ExitCode {
+fn update(folders: &Folders, wanted: &[String]) -> ExitCode {
     let round = match mailbox::ask(&folders.shared, &Question::Computers, TO_ANSWER) {
         Ok(round) => round,
         Err(error) => return cant_be_asked(folders, &error),
@@ -71,19 +71,37 @@ fn update(folders: &Folders, numbers: &[u64]) -> ExitCode {
     };
     let linked: Vec<_> = known.into_iter().filter(|row| row.left.is_none()).collect();
     let mut all_are_well = true;
-    for number in numbers {
-        if !linked.iter().any(|row| row.computer == key(*number)) {
-            console::note(&format!("No computer {number} is linked."));
-            all_are_well = false;
+    let mut named = Vec::new();
+    for word in wanted {
+        let of_word: Vec<_> = linked.iter().filter(|row| is_called(row, word)).collect();
+        match of_word[..] {
+            [one] => named.push(one.computer),
+            [] => {
+                console::note(&format!("No computer {} is linked.", one_line(word)));
+                all_are_well = false;
+            }
+            _ => {
+                console::note(&format!(
+                    "Several linked computers are called {}: {}. Name one by its number.",
+                    one_line(word),
+                    of_word
+                        .iter()
+                        .map(|row| one_line(&row.name))
+                        .collect::<Vec<_>>()
+                        .join(", ")
+                ));
+                all_are_well = false;
+            }
         }
     }
+    let names_none = wanted.is_empty();
     let is_wanted = |row: &&ComputerRow| {
-        let is_named = numbers.iter().any(|number| row.computer == key(*number));
+        let is_named = named.contains(&row.computer);
         let is_old = row.agent.as_deref().is_some_and(is_older);
-        is_named || numbers.is_empty() && is_old
+        is_named || names_none && is_old
     };
     let wanted: Vec<_> = linked.iter().filter(is_wanted).collect();
-    if wanted.is_empty() && numbers.is_empty() {
+    if wanted.is_empty() && names_none {
         console::say(&match linked.len() {
             0 => "No computer is linked.".to_owned(),
             count => format!("None of the {count} linked computers has an older mcp-computer."),
@@ -122,6 +140,35 @@ fn update(folders: &Folders, numbers: &[u64]) -> ExitCode {
     }
 }
 
-fn key(number: u64) -> ComputerKey {
-    ComputerKey::from(ComputerId(number))
+/// Whether a person means this computer by a word: its number, or else its label, as its name shows it.
+fn is_called(row: &ComputerRow, word: &str) -> bool {
+    match word.parse() {
+        Ok(number) => row.computer == ComputerKey::from(ComputerId(number)),
+        Err(_) => row.name.ends_with(&format!(" (Label: {word})")),
+    }
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    #[test]
+    fn a_computer_is_named_by_its_number_or_its_label() {
+        let row = ComputerRow {
+            computer: ComputerKey::from(ComputerId(12)),
+            name: "12 (Label: old storage)".to_owned(),
+            agent: None,
+            since: std::time::SystemTime::now(),
+            left: None,
+        };
+        for (word, is_meant) in [
+            ("12", true),
+            ("old storage", true),
+            ("storage", false),
+            ("1", false),
+            ("", false),
+        ] {
+            assert_eq!(is_called(&row, word), is_meant, "{word}");
+        }
+    }
 }

@@ -246,6 +246,9 @@ fn in_words(examined: &[Examined], mended: bool) -> String {
     words.push_str(&format!("\n{}.\n", counts.join(", ")));
     let fixes = findings(examined).filter_map(|(_, finding)| finding.mend.as_ref()?.fix.as_ref());
     match fixes.count() {
+        0 if mended => words.push_str(
+            "`--fix` mends none of these: what is said under \"What to do\" is left to you.\n",
+        ),
         0 => {}
         _ if mended => {}
         1 => words.push_str("`mcp-bridge doctor --fix` mends one of them, after asking.\n"),

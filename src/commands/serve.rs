@@ -14,6 +14,7 @@ use tokio::sync::watch;
 use super::{
     console,
     startup::{self, BadSettings, Bridge},
+    stdio::note_unmet,
 };
 use crate::{
     computers::{Unreachable, reach::Reach},
@@ -46,6 +47,7 @@ impl Serve {
             Ok(mcp) => mcp,
             Err(error) => return startup::refuse_setting(error),
         };
+        note_unmet(&config, folders);
         startup::run(&config, folders, Some(&mcp), async |bridge| {
             let Bridge {
                 fleet,

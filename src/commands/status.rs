@@ -65,10 +65,14 @@ impl Status {
         if let Some(paused) = Pause::of(&folders.shared).now() {
             console::say(&super::pause::in_words(&paused));
         }
-        console::say(&format!(
-            "Log: {}",
-            logging::folder(&folders.state).display()
-        ));
+        let log = logging::folder(&folders.state);
+        console::say(&match logging::files(&folders.state).is_empty() {
+            false => format!("Log: {}", log.display()),
+            true => format!(
+                "Log: there is none at {}. If a bridge has run, it can't write there: `mcp-bridge doctor state` looks.",
+                log.display()
+            ),
+        });
         code
     }
 }

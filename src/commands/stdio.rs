@@ -11,6 +11,7 @@ use super::{
 };
 use crate::{
     base::logging,
+    doctor::chosen,
     mcp::{self, stdio},
     settings::{Config, FlagsOf, Folders},
 };
@@ -29,10 +30,19 @@ impl Stdio {
             Ok(config) => config,
             Err(code) => return code,
         };
+        note_unmet(&config, folders);
         if std::io::stdin().is_terminal() {
             console::aside(&greeting(folders));
         }
         startup::run(&config, folders, None, serve)
+    }
+}
+
+/// Says which tools or sets the settings name that there are not: a client then has few tools or none, and shows no reason.
+pub fn note_unmet(config: &Config, folders: &Folders) {
+    let here = std::env::current_dir().unwrap_or_default();
+    for unmet in chosen::unmet(config, folders, &here) {
+        console::note(&format!("mcp-bridge: {unmet}"));
     }
 }
 

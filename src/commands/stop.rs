@@ -7,6 +7,7 @@ use clap::Args;
 use super::{
     console,
     jobs::{Running, cant_be_asked, number, silent, too_old},
+    startup::BAD_SETTINGS,
 };
 use crate::{
     base::text::one_line,
@@ -30,7 +31,7 @@ const TO_ANSWER: Duration = Duration::from_secs(8);
 #[derive(Debug, Args)]
 pub struct Stop {
     /// A job's id or a call's number, as `mcp-bridge jobs` shows them
-    #[arg(required_unless_present_any = ["computer", "all"], conflicts_with_all = ["computer", "all"])]
+    #[arg(conflicts_with_all = ["computer", "all"])]
     job: Option<String>,
 
     /// All that runs on the computer of this number
@@ -44,6 +45,13 @@ pub struct Stop {
 
 impl Stop {
     pub fn run(self, folders: &Folders) -> ExitCode {
+        if self.job.is_none() && self.computer.is_none() && !self.all {
+            console::note(
+                "mcp-bridge: say what to stop: a job or call, as `mcp-bridge jobs` shows them (`mcp-bridge stop JOB`), all \
+                 that runs on a computer (`--computer NUMBER`), or everything (`--all`).",
+            );
+            return ExitCode::from(BAD_SETTINGS);
+        }
         let runs = match Running::look(folders) {
             Ok(runs) => runs,
             Err(error) => return cant_be_asked(folders, &error),

@@ -40,12 +40,14 @@ pub enum Fix {
         addition: Addition,
         /// The folder in which it is noted.
         shared: PathBuf,
+        /// What else comes of it, which the change does not show.
+        too: Option<String>,
     },
 }
 
 impl Fix {
     /// A change of one of the game's files.
-    pub fn of_game(patient: &Patient, change: Change, noted: &Noted) -> Self {
+    pub fn of_game(patient: &Patient, change: Change, noted: &Noted, too: Option<String>) -> Self {
         let addition = Addition {
             part: GAME.to_owned(),
             file: change.before.path.clone(),
@@ -55,6 +57,7 @@ impl Fix {
             change: Box::new(change),
             addition,
             shared: patient.folders.shared.clone(),
+            too,
         }
     }
 
@@ -65,13 +68,11 @@ impl Fix {
             Self::Delete(path) => format!("delete {}", path.display()),
             Self::MakeExecutable(path) => format!("make {} executable", path.display()),
             Self::DropMark(path) => format!("take the byte-order mark from {}", path.display()),
-            Self::Change(change) | Self::Add { change, .. } => {
-                format!(
-                    "change {}:\n{}\n",
-                    change.before.path.display(),
-                    change.diff()
-                )
-            }
+            Self::Change(change) => of_change(change),
+            Self::Add { change, too, .. } => match too {
+                Some(too) => format!("{}! {too}\n", of_change(change)),
+                None => of_change(change),
+            },
         }
     }
 
@@ -90,12 +91,22 @@ impl Fix {
                 change,
                 addition,
                 shared,
+                ..
             } => {
                 change.apply().map_err(io::Error::other)?;
                 Ledger::open(shared).add(addition.clone())
             }
         }
     }
+}
+
+/// The change of a file, with its diff.
+fn of_change(change: &Change) -> String {
+    format!(
+        "change {}:\n{}\n",
+        change.before.path.display(),
+        change.diff()
+    )
 }
 
 fn close(path: &Path) -> io::Result<()> {

@@ -208,10 +208,14 @@ fn judge(patient: &Patient, deciding: &Deciding<'_>, target: &Target) -> Vec<Fin
     let view = match survey::view(file) {
         Ok(view) => view,
         Err(refusal) => {
+            let what = match refusal.line {
+                Some(_) => "that line",
+                None => "that file",
+            };
             return vec![
                 Finding::problem(format!("{whose}: {refusal}"))
                     .because("The game may not read that file either, and then writes a new one, in which the link port is forbidden.")
-                    .mended_by("correct that line with the game closed, or delete the file and open the world once")
+                    .mended_by(format!("correct {what} with the game closed, or delete the file and open the world once, so that the game writes it"))
                     .at(&file.path),
             ];
         }
@@ -253,7 +257,9 @@ fn judge(patient: &Patient, deciding: &Deciding<'_>, target: &Target) -> Vec<Fin
     };
     vec![match survey::opening(file, &wish) {
         Ok(Some((change, noted))) => {
-            finding.fixed_by(setup_game(patient), Fix::of_game(patient, change, &noted))
+            let too = survey::opened_too(file, &noted);
+            let fix = Fix::of_game(patient, change, &noted, too);
+            finding.fixed_by(setup_game(patient), fix)
         }
         Ok(None) => finding.mended_by(format!("`{}` shows what it can do", setup_game(patient))),
         Err(refusal) => finding.mended_by(format!("by hand, with the game closed: {refusal}")),

@@ -5,6 +5,7 @@
 //! person says so. Tokens are never told, only whether there are some and whether two are the same.
 
 pub mod check;
+pub mod chosen;
 mod clients;
 mod computers;
 mod environment;

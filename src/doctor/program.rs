@@ -7,6 +7,7 @@ use std::{
 
 use super::{
     check::{Check, Group},
+    chosen::unmet,
     finding::{Finding, Verdict},
     fix::Fix,
     log,
@@ -130,6 +131,19 @@ fn settings(patient: &Patient) -> Vec<Finding> {
         .config
         .as_ref()
         .map(|f| f.join("config.toml"));
+    let at_file = |finding: Finding| match &file {
+        Some(file) => finding.at(file),
+        None => finding,
+    };
+    if let Ok(config) = patient.config() {
+        let unmet = unmet(config, &patient.folders, &patient.machine.here);
+        if !unmet.is_empty() {
+            let finding = Finding::problem(unmet.join("; "))
+                .because("A client has only the tools that the settings name, so it may have none.")
+                .mended_by("correct `tools`, `toolsets` or `list`, as the flag, the variable or in config.toml; `mcp-bridge tools list` names all tools and sets");
+            return vec![at_file(finding)];
+        }
+    }
     let finding = match patient.config() {
         Ok(_) => {
             let used = match file.as_ref().filter(|file| file.exists()) {
@@ -145,10 +159,7 @@ fn settings(patient: &Patient) -> Vec<Finding> {
             )
             .mended_by("correct what is named there; `mcp-bridge --help` lists the settings"),
     };
-    vec![match file {
-        Some(file) => finding.at(file),
-        None => finding,
-    }]
+    vec![at_file(finding)]
 }
 
 fn state(patient: &Patient) -> Vec<Finding> {

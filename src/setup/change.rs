@@ -123,8 +123,8 @@ impl Change {
             bytes.push_str(BOM);
         }
         bytes.push_str(after);
-        self.back_up().map_err(failed)?;
-        self.write(bytes.as_bytes()).map_err(failed)?;
+        self.keeping(|| self.write(bytes.as_bytes()))
+            .map_err(failed)?;
         if Found::read(&self.before.path)?.text.as_ref() != Some(after) {
             return Err(self.refused("is not as it was written: another program writes it too"));
         }
@@ -143,13 +143,23 @@ impl Change {
         self.before.target.with_file_name(name)
     }
 
-    /// Keeps what is there, if there is a file and nothing of it was kept before.
-    fn back_up(&self) -> io::Result<()> {
+    /// Does this, and keeps what was there; where it fails nothing was changed, so nothing is kept that was not before.
+    fn keeping(&self, write: impl FnOnce() -> io::Result<()>) -> io::Result<()> {
+        let is_kept_now = self.back_up()?;
+        let written = write();
+        if written.is_err() && is_kept_now {
+            let _ = fs::remove_file(self.backup());
+        }
+        written
+    }
+
+    /// Keeps what is there, if there is a file and nothing of it was kept before. Whether it did.
+    fn back_up(&self) -> io::Result<bool> {
         if self.is_removal || self.before.text.is_none() || self.backup().exists() {
-            return Ok(());
+            return Ok(false);
         }
         // With its rights: it may hold what nobody else should read.
-        fs::copy(&self.before.target, self.backup()).map(|_| ())
+        fs::copy(&self.before.target, self.backup()).map(|_| true)
     }
 
     /// Takes the backup away once the file is again what was kept.
@@ -220,6 +230,24 @@ mod tests {
         );
         change(&path, Some("one\r\n")).apply().unwrap();
         assert_eq!(fs::read_dir(folder.path()).unwrap().count(), 1);
+    }
+
+    #[test]
+    fn of_a_file_that_cannot_be_written_nothing_is_left_beside_it() {
+        let folder = tempfile::tempdir().unwrap();
+        let path = folder.path().join("a.json");
+        fs::write(&path, "one").unwrap();
+        let change = change(&path, Some("two"));
+        let refused = change.keeping(|| {
+            assert!(change.backup().exists());
+            Err(io::ErrorKind::PermissionDenied.into())
+        });
+        assert!(refused.is_err());
+        assert_eq!(fs::read_dir(folder.path()).unwrap().count(), 1);
+        // What an earlier change kept stays.
+        fs::write(change.backup(), "zero").unwrap();
+        let refused = change.keeping(|| Err(io::ErrorKind::PermissionDenied.into()));
+        assert!(refused.is_err() && change.backup().exists());
     }
 
     #[test]

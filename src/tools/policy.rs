@@ -158,7 +158,8 @@ impl Policy {
                 .map(|word| format!("there is no {what} `{word}`, which the settings name"))
                 .collect::<Vec<_>>()
         };
-        let mut all = unmet(&self.names, &is_tool, "tool");
+        // What is no name of a tool was most often meant for a folder.
+        let mut all = unmet(&self.names, &is_tool, "tool and no folder");
         all.extend(unmet(&self.sets, &is_set, "set of tools"));
         let is_either = |word: &str| is_set(word) || is_tool(word);
         all.extend(unmet(&self.listed, &is_either, "tool or set of tools"));

@@ -228,6 +228,21 @@ fn a_wrong_kind_of_simulated_computer_is_refused_with_the_ones_there_are() {
     );
 }
 
+#[test]
+fn stop_alone_says_what_can_be_stopped_and_status_that_there_is_no_log() {
+    let folder = tempfile::tempdir().unwrap();
+    let alone = run(folder.path(), &["stop"]);
+    assert_eq!(alone.status.code(), Some(2), "{alone:?}");
+    for part in ["mcp-bridge stop JOB", "--computer NUMBER", "--all"] {
+        assert!(text(&alone.stderr).contains(part), "{alone:?}");
+    }
+    let status = text(&run(folder.path(), &["status"]).stdout);
+    assert!(
+        status.contains("Log: there is none at ") && status.contains("doctor state"),
+        "{status}"
+    );
+}
+
 // Tools of one's own.
 
 #[test]
@@ -328,6 +343,34 @@ fn a_new_tool_is_written_checked_listed_and_run() {
         assert_eq!(is_taken, name == "exec-lua", "{}", text(&written.stderr));
         assert_eq!(other.join(name).exists(), !is_taken);
     }
+    // Only what is set is watched.
+    let in_place = text(&run(folder.path(), &["tools", "new", "third"]).stdout);
+    assert!(
+        in_place.contains("A bridge that runs has it within a second."),
+        "{in_place}"
+    );
+    let other = folder.path().join("other");
+    let line = [
+        "tools",
+        "new",
+        "fourth",
+        "--folder",
+        other.to_str().unwrap(),
+    ];
+    let elsewhere = text(&run(folder.path(), &line).stdout);
+    assert!(
+        elsewhere.contains("A bridge that is started with --tools"),
+        "{elsewhere}"
+    );
+    let set = command(folder.path())
+        .args(["tools", "new", "fifth", "--folder", other.to_str().unwrap()])
+        .env("MCP_BRIDGE_TOOLS", &other)
+        .output()
+        .unwrap();
+    assert!(
+        text(&set.stdout).contains("A bridge that runs has it"),
+        "{set:?}"
+    );
     let wrong = run(folder.path(), &["tools", "new", "a/b"]);
     assert!(
         !wrong.status.success()

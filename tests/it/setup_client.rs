@@ -118,8 +118,9 @@ fn an_entry_is_added_to_what_is_installed_with_all_settings_and_goes_again() {
         "a-secret",
         "--read-only",
         "--tools",
-        "./mine,echo",
+        "./mine,exec-lua",
     ];
+    fs::create_dir(home.at("project/mine")).unwrap();
     let added = home.setup(&arguments, "");
     let said = text(&added);
     assert!(
@@ -143,7 +144,7 @@ fn an_entry_is_added_to_what_is_installed_with_all_settings_and_goes_again() {
     );
     let tools = env["MCP_BRIDGE_TOOLS"].as_str().unwrap();
     assert!(
-        tools.ends_with("mine,echo") && Path::new(tools).is_absolute(),
+        tools.ends_with("mine,exec-lua") && Path::new(tools).is_absolute(),
         "{tools}"
     );
     let toml = fs::read_to_string(home.at(".codex/config.toml")).unwrap();
@@ -167,6 +168,98 @@ fn an_entry_is_added_to_what_is_installed_with_all_settings_and_goes_again() {
     );
     assert_eq!(fs::read_dir(home.at(".codex")).unwrap().count(), 1);
     assert_eq!(fs::read_dir(home.at(".cursor")).unwrap().count(), 0);
+}
+
+/// The entry of this name that Cursor has.
+fn of_cursor(home: &Home, name: &str) -> serde_json::Value {
+    let text = fs::read_to_string(home.at(".cursor/mcp.json")).unwrap_or_default();
+    let all: serde_json::Value = serde_json::from_str(&text).unwrap_or_default();
+    all["mcpServers"][name].clone()
+}
+
+#[test]
+fn a_bridge_that_a_client_starts_has_the_link_port_that_the_worlds_are_opened_for() {
+    let home = Home::new();
+    fs::create_dir_all(home.at(".cursor")).unwrap();
+    let setup = |arguments: &[&str]| {
+        let mut command = home.command(Path::new(env!("CARGO_BIN_EXE_mcp-bridge")), "");
+        command.env("MCP_BRIDGE_STATE_DIR", home.at("state"));
+        command.env("MCP_BRIDGE_CONFIG_DIR", home.at("config"));
+        command.env("CC_LINK_PORT", "3901");
+        command.env("CC_LINK_TOKEN", "s3cret");
+        command.arg("setup").args(arguments).output().unwrap()
+    };
+    let said = text(&setup(&["client", "--yes"]));
+    let env = &of_cursor(&home, "computercraft")["env"];
+    assert_eq!(env["CC_LINK_PORT"], "3901", "{said}");
+    assert!(
+        env["CC_LINK_TOKEN"].is_null() && !said.contains("s3cret"),
+        "{said}"
+    );
+    assert!(said.contains("! CC_LINK_TOKEN is set here"), "{said}");
+    // What is given counts more.
+    let said = text(&setup(&["client", "--yes", "--link-port", "3902"]));
+    let env = &of_cursor(&home, "computercraft")["env"];
+    assert_eq!(env["CC_LINK_PORT"], "3902", "{said}");
+}
+
+#[test]
+fn tools_that_are_not_there_are_given_to_no_client() {
+    let home = Home::new();
+    fs::create_dir_all(home.at(".cursor")).unwrap();
+    for (arguments, part) in [
+        (
+            ["--tools", "my-tolls"],
+            "there is no tool and no folder `my-tolls`",
+        ),
+        (["--tools", "./my-tolls"], "There is no folder "),
+        (["--toolsets", "coer"], "there is no set of tools `coer`"),
+    ] {
+        let output = home.setup(&[&["client", "--yes"][..], &arguments].concat(), "");
+        let said = text(&output);
+        assert_eq!(output.status.code(), Some(1), "{said}");
+        assert!(said.contains(part), "no {part} in {said}");
+        assert!(!home.at(".cursor/mcp.json").exists(), "{said}");
+    }
+}
+
+#[test]
+fn what_somebody_else_added_is_said_when_there_are_two_and_when_it_stays() {
+    let home = Home::new();
+    fs::create_dir_all(home.at(".cursor")).unwrap();
+    let by_hand = "{\"mcpServers\": {\"cc\": {\"command\": \"mcp-bridge\"}}}\n";
+    fs::write(home.at(".cursor/mcp.json"), by_hand).unwrap();
+    let said = text(&home.setup(&["client", "--yes"], ""));
+    assert!(
+        said.contains("! It has mcp-bridge already, as `cc`") && said.contains("`--name cc`"),
+        "{said}"
+    );
+    let said = text(&home.setup(&["--remove", "--yes"], ""));
+    assert_eq!(
+        fs::read_to_string(home.at(".cursor/mcp.json")).unwrap(),
+        by_hand
+    );
+    for part in [
+        "! Cursor still has `cc`",
+        "which setup did not add: take it out of `mcpServers`",
+    ] {
+        assert!(said.contains(part), "no {part} in {said}");
+    }
+    assert!(!said.contains("still has `computercraft`"), "{said}");
+}
+
+#[test]
+fn without_a_client_the_entry_is_shown_and_none_is_named_as_if_it_were_here() {
+    let home = Home::new();
+    let said = text(&home.setup(&["client", "--yes"], ""));
+    assert!(
+        said.contains("Most take this entry") && said.contains("\"computercraft\""),
+        "{said}"
+    );
+    assert!(
+        !said.contains("Claude") && !said.contains("Into "),
+        "{said}"
+    );
 }
 
 /// A client from npm.

@@ -281,6 +281,40 @@ fn what_cannot_be_done_is_said_with_what_to_do() {
     assert_has(&home.says(1, &["server"]), &["The bridge wants a token"]);
 }
 
+#[test]
+fn what_else_counts_once_http_is_on_is_said_before_it_is_turned_on() {
+    let home = Home::new();
+    let off = TODAY.replacen("enabled = true", "enabled = false", 1);
+    let file = home.with_server(&off);
+    let said = home.says(0, &["server", "--dry-run"]);
+    let line = 1 + off
+        .lines()
+        .position(|line| line.contains("host = \"*\""))
+        .unwrap();
+    let at = said
+        .split("`*` is allowed, line ")
+        .nth(1)
+        .unwrap_or_default();
+    let at: usize = at.split(['.', ';']).next().unwrap().parse().unwrap();
+    // The rule begins with its header.
+    assert!(at <= line && line - at < 4, "{at} {line} {said}");
+    assert_has(
+        &said,
+        &[
+            "! HTTP was off in ",
+            "the other rules of this file count too",
+        ],
+    );
+    assert_eq!(read(&file), off);
+    // With HTTP on already they count already.
+    fs::write(&file, TODAY).unwrap();
+    assert!(
+        !home
+            .says(0, &["server", "--dry-run"])
+            .contains("HTTP was off")
+    );
+}
+
 #[cfg(target_os = "linux")]
 #[test]
 fn the_whole_setup_is_content_without_a_game() {

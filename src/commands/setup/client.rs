@@ -100,10 +100,11 @@ impl Client {
                 }
             }
         }
-        let (reach, url) = match self.reach(scene) {
-            Ok(reach) => reach,
+        let mcp = match McpConfig::load(&self.mcp.given, startup::variable, scene.folders) {
+            Ok(mcp) => mcp,
             Err(problem) => return scene.asking.refuse(&format!("✗ {problem}")),
         };
+        let url = url(&mcp);
         let mut ledger = Ledger::open(&scene.folders.shared);
         if scene.remove {
             return removing::remove(
@@ -114,6 +115,10 @@ impl Client {
                 scene.asking,
             );
         }
+        let reach = match self.reach(&mcp, &url, scene) {
+            Ok(reach) => reach,
+            Err(problem) => return scene.asking.refuse(&format!("✗ {problem}")),
+        };
         let wish = Wish {
             machine: scene.machine,
             name: self.name,
@@ -130,9 +135,10 @@ impl Client {
         if chosen.is_empty() {
             scene
                 .asking
-                .say("No MCP client that setup knows was found here. Most take this entry:");
+                .say("No MCP client that setup knows was found here. Most take this entry, in the file of their servers:");
+            // The form that most have; where Claude Desktop has its own says nothing here.
             if let Some(client) = clients::named("claude-desktop") {
-                adding::print(client, &wish, scene.asking);
+                adding::print_entry(client, &wish, scene.asking);
             }
             return;
         }
@@ -144,18 +150,13 @@ impl Client {
         }
     }
 
-    /// How clients are to reach the bridge, and where one over HTTP is.
-    fn reach(&self, scene: &Scene<'_, '_>) -> Result<(Reach, String), String> {
-        let wrong = |error: &dyn std::fmt::Display| error.to_string();
-        let mcp = McpConfig::load(&self.mcp.given, startup::variable, scene.folders)
-            .map_err(|error| wrong(&error))?;
-        let host = match mcp.host.as_str() {
-            "0.0.0.0" => "127.0.0.1".to_owned(),
-            "::" => "[::1]".to_owned(),
-            host if host.contains(':') => format!("[{host}]"),
-            host => host.to_owned(),
-        };
-        let url = format!("http://{host}:{}/mcp", mcp.port);
+    /// How clients are to reach the bridge; one over HTTP is at `url`.
+    fn reach(
+        &self,
+        mcp: &McpConfig,
+        url: &str,
+        scene: &mut Scene<'_, '_>,
+    ) -> Result<Reach, String> {
         let (own, of_mcp) = (self.settings.variables(), self.mcp.variables());
         if self.http {
             if let Some((variable, _)) = own.first() {
@@ -172,23 +173,29 @@ impl Client {
                 );
             }
             let token = token.map(|(_, token)| token);
-            return Ok((
-                Reach::Address {
-                    url: url.clone(),
-                    token,
-                },
-                url,
-            ));
+            let url = url.to_owned();
+            return Ok(Reach::Address { url, token });
         }
         if let Some((variable, _)) = of_mcp.first() {
             return Err(format!(
                 "{variable} counts only with --http: a bridge that a client starts serves no HTTP."
             ));
         }
-        let env = environment(&self.settings, scene.machine)?;
+        let env = environment(&self.settings, scene)?;
         let command = scene.machine.program.display().to_string();
-        Ok((Reach::Program { command, env }, url))
+        Ok(Reach::Program { command, env })
     }
+}
+
+/// Where a bridge that serves over HTTP as these settings say is reached.
+fn url(mcp: &McpConfig) -> String {
+    let host = match mcp.host.as_str() {
+        "0.0.0.0" => "127.0.0.1".to_owned(),
+        "::" => "[::1]".to_owned(),
+        host if host.contains(':') => format!("[{host}]"),
+        host => host.to_owned(),
+    };
+    format!("http://{host}:{}/mcp", mcp.port)
 }
 
 /// The clients that are installed here and have a file of the scope, or at least a place to paste to.

@@ -384,6 +384,12 @@ fn open_files(scene: &mut Scene<'_, '_>, name: &str, files: &[ConfigFile], wish:
         }
         return reach;
     }
+    for too in notes
+        .iter()
+        .filter_map(|(file, noted)| survey::opened_too(file, noted))
+    {
+        scene.asking.say(&format!("! {too}"));
+    }
     match scene
         .asking
         .change(&changes, &format!("{name}: write this?"))

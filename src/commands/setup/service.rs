@@ -120,7 +120,7 @@ impl Service {
     fn variables(
         &self,
         service: &service::Service,
-        scene: &Scene<'_, '_>,
+        scene: &mut Scene<'_, '_>,
     ) -> Result<Vec<(String, String)>, String> {
         let given = self.settings.variables().len() + self.mcp.variables().len();
         if given > 0 && !service.takes_settings() {
@@ -132,7 +132,7 @@ impl Service {
         }
         McpConfig::resolve(&self.mcp.given, |_| None, Path::new("config.toml"), "")
             .map_err(|error| error.to_string())?;
-        let mut variables = environment(&self.settings, scene.machine)?;
+        let mut variables = environment(&self.settings, scene)?;
         let of_mcp = self.mcp.variables().into_iter();
         variables.extend(of_mcp.map(|(name, value)| (name.to_owned(), value)));
         Ok(variables.into_iter().collect())

@@ -7,6 +7,7 @@ use anyhow::Context as _;
 use crate::{
     commands::{computers, console::note, startup, upstream::here},
     computers::Fleet,
+    doctor::chosen,
     settings::{Config, Flags, Folders},
     tools::{
         self, Catalogue, Context, Listener, Notes, Offer, Others, Pause, builtin,
@@ -35,7 +36,11 @@ impl House {
         // What is wrong with a handler is told when it is called.
         let look = own.look();
         let (catalogue, problems) = put_together(&config, folders, built_in, look);
-        for problem in &problems {
+        let here = std::env::current_dir().unwrap_or_default();
+        for problem in problems
+            .iter()
+            .chain(&chosen::unmet(&config, folders, &here))
+        {
             note(problem);
         }
         let fleet = computers::start(&config.link, Some(&folders.shared));

@@ -9,9 +9,10 @@ use std::{
 use anyhow::{Context as _, bail};
 use clap::Args;
 
+use super::house;
 use crate::{
     commands::console::say,
-    settings::Folders,
+    settings::{Flags, Folders},
     tools::{self, builtin, folder, kit::Kit, manifest::FILE},
 };
 
@@ -95,8 +96,28 @@ fn write_new(
         "Test it: mcp-bridge tools test \"{}\"",
         root.display()
     ));
-    say("A bridge that runs has it within a second.");
+    say(&match is_watched(&root, folders) {
+        true => "A bridge that runs has it within a second.".to_owned(),
+        false => format!(
+            "A bridge that is started with --tools \"{}\" has it, and what you change there within a second.",
+            root.display()
+        ),
+    });
     Ok(())
+}
+
+/// Whether bridges that are started without more look into this folder.
+fn is_watched(root: &Path, folders: &Folders) -> bool {
+    // Settings that can't be used name no folder.
+    let config = house::load(&Flags::default(), folders).ok();
+    let set = config.map(|config| config.tools.chosen.folders);
+    let all = folders
+        .own_tools()
+        .into_iter()
+        .chain(set.unwrap_or_default());
+    let real = |path: &Path| path.canonicalize().ok();
+    all.into_iter()
+        .any(|folder| folder == root || real(&folder).is_some() && real(&folder) == real(root))
 }
 
 /// Where a tool of this name stands, if there is one: built in, or in these folders.

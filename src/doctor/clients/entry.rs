@@ -10,6 +10,7 @@ use std::{
 use super::named::{Named, is_executable, seen, whole};
 use crate::{
     base::text::one_line,
+    bridges::one_machine::port_holder::Unknown,
     doctor::{
         finding::Finding,
         fix::Fix,
@@ -33,6 +34,13 @@ pub fn entries(patient: &Patient) -> Vec<Finding> {
     // A file that can't be read is the same for each name.
     let mut told = BTreeSet::new();
     findings.retain(|finding| told.insert(finding.message.clone()));
+    if all.is_empty() && nothing_is_set_up(patient) {
+        findings.push(
+            Finding::warning("nothing is set up yet: no MCP client that setup knows is here, no game with ComputerCraft, and no bridge runs")
+                .because("Nothing starts the bridge, and no computer reaches it.")
+                .mended_by("install a client and the game, then `mcp-bridge setup`; `mcp-bridge setup --print` shows what another client needs"),
+        );
+    }
     if findings.is_empty() && !all.is_empty() {
         let mut names: Vec<_> = all
             .iter()
@@ -51,8 +59,14 @@ pub fn entries(patient: &Patient) -> Vec<Finding> {
     findings
 }
 
+/// Whether nothing of what a bridge is for is on this machine.
+fn nothing_is_set_up(patient: &Patient) -> bool {
+    let is_free = |place| matches!(patient.health(&place), Err(Unknown::Free));
+    patient.games().has_no_computers() && patient.place().is_some_and(is_free)
+}
+
 fn judge(patient: &Patient, named: &Named) -> Vec<Finding> {
-    let Named { name, seen } = named;
+    let Named { name, seen, .. } = named;
     let (who, file) = (named.who(), &seen.file);
     let mut findings = Vec::new();
     if seen.has_bom && seen.client.format == Format::Json {
@@ -146,6 +160,16 @@ fn stale(patient: &Patient, named: &Named, command: &str) -> Finding {
                 .because("The client can't start it, and shows no tools."),
         },
     };
+    if named.is_spare {
+        return finding
+            .mended_by(format!(
+                "take `{}` out of `{}` there: {} has the bridge by another entry",
+                one_line(&named.name),
+                named.seen.client.container,
+                named.seen.client.name
+            ))
+            .at(file);
+    }
     let finding = match up_to_date(patient, named) {
         Some(change) => finding.fixed_by(named.setup(), Fix::Change(Box::new(change))),
         None => finding.mended_by(named.setup()),
@@ -154,7 +178,7 @@ fn stale(patient: &Patient, named: &Named, command: &str) -> Finding {
 }
 
 /// The change after which an entry starts this program; all else in it stays.
-fn up_to_date(patient: &Patient, Named { name, seen }: &Named) -> Option<Change> {
+fn up_to_date(patient: &Patient, Named { name, seen, .. }: &Named) -> Option<Change> {
     let reach = Reach::Program {
         command: patient.machine.program.to_str()?.to_owned(),
         env: BTreeMap::new(),

@@ -9,9 +9,11 @@ use crate::{
     doctor::patient::Patient,
     setup::{
         clients::{
+            self,
             adding::{self, PART},
             client::Scope,
             look::{self, Seen, State},
+            servers::{self, Written},
             shape::Told,
         },
         ledger::Ledger,
@@ -27,6 +29,8 @@ pub struct Named {
     pub name: String,
     /// Where it may be, and what there is of it.
     pub seen: Seen,
+    /// Whether neither setup added it nor it has the usual name, and the client has the bridge by another name too.
+    pub is_spare: bool,
 }
 
 /// The entries of the bridge in all clients: of the usual name, and of those that setup noted.
@@ -43,9 +47,38 @@ pub fn seen(patient: &Patient) -> Vec<Named> {
         all.extend(found.into_iter().map(|seen| Named {
             name: name.clone(),
             seen,
+            is_spare: false,
         }));
     }
+    let others = others(patient, &all);
+    all.extend(others);
     all
+}
+
+/// The bridge's entries of other names, which somebody added by hand.
+fn others(patient: &Patient, known: &[Named]) -> Vec<Named> {
+    let mut found: Vec<Named> = Vec::new();
+    let machine = &patient.machine;
+    for client in clients::all()
+        .iter()
+        .filter(|client| client.is_installed(machine))
+    {
+        let written = servers::ours(client, machine, "").filter(|server| server.folder.is_none());
+        for Written { file, name, .. } in written {
+            let is_here = |named: &Named| named.name == name && named.seen.file == file;
+            if known.iter().chain(&found).any(is_here) {
+                continue;
+            }
+            let has_another =
+                |named: &Named| named.told().is_some() && named.seen.client.id == client.id;
+            found.push(Named {
+                is_spare: known.iter().chain(&found).any(has_another),
+                seen: look::at(client, Scope::User, &file, &name, machine, ""),
+                name,
+            });
+        }
+    }
+    found
 }
 
 impl Named {

@@ -130,6 +130,19 @@ pub fn agree(patient: &Patient) -> Vec<Finding> {
         return Vec::new();
     };
     let mut findings = Vec::new();
+    // Here a setting may be another than in a client's entry: then the worlds are looked at for another port.
+    if let Some(here) = patient.place()
+        && here.port != config.link.port
+    {
+        findings.push(
+            Finding::warning(format!(
+                "the bridge of {first} has link port {}, and what is looked at here, the worlds too, is port {}",
+                config.link.port, here.port
+            ))
+            .because("Worlds that let computers reach one port need not let them reach the other.")
+            .mended_by("set the same port here (CC_LINK_PORT, or `link_port` in config.toml) and there: mcp-bridge setup client --link-port PORT"),
+        );
+    }
     for (who, other, token) in &settings[1..] {
         if other.link.port != config.link.port {
             findings.push(

@@ -31,6 +31,12 @@ const SHORT_TOKEN: Words = words(
     "set MCP_TOKEN to a random text of 16 characters or more, and give the client the same token",
 );
 
+/// Of a token that is long enough: that another is wanted would be said in vain.
+const GOOD_TOKEN: Words = words(
+    "add the name to CC_LINK_NAMES",
+    "give the client the same token",
+);
+
 const fn words(add_name: &'static str, set_token: &'static str) -> Words {
     Words {
         port: "it",
@@ -68,6 +74,7 @@ impl HttpAdmission {
                 local_pages: true,
                 words: match token {
                     None => &NO_TOKEN,
+                    Some(_) if is_guarded => &GOOD_TOKEN,
                     Some(_) => &SHORT_TOKEN,
                 },
             },
@@ -237,6 +244,20 @@ mod tests {
                     .ends_with("set MCP_TOKEN to a random text of 16 characters or more, and give the client the same token."),
                 "{refused}"
             );
+        }
+    }
+
+    #[test]
+    fn a_name_that_is_not_known_is_answered_with_what_is_left_to_do() {
+        let asked = headers(&[("host", "a.example:1")]);
+        for (token, says_token) in [("short", true), ("17-characters-1234", false)] {
+            let refusal = admission(false, Some(token)).check(&asked).unwrap_err();
+            let refusal = refusal.to_string();
+            assert!(
+                refusal.contains("add the name to CC_LINK_NAMES"),
+                "{refusal}"
+            );
+            assert_eq!(refusal.contains("MCP_TOKEN"), says_token, "{refusal}");
         }
     }
 

@@ -7,8 +7,10 @@ use serde_json::{Map, Value};
 
 use super::{
     client::{Client, Scope},
+    servers,
     shape::{Reach, Told},
 };
+use crate::base::text::one_line;
 use crate::setup::{
     asking::{Asking, Verdict},
     change::Change,
@@ -56,7 +58,7 @@ pub struct Noted {
 }
 
 /// Adds the entry to all files of a client that should have it, each after a yes.
-pub fn add(client: &Client, wish: &Wish<'_>, ledger: &mut Ledger, asking: &mut Asking<'_>) {
+pub fn add(client: &'static Client, wish: &Wish<'_>, ledger: &mut Ledger, asking: &mut Asking<'_>) {
     let files = client.files(wish.machine, wish.scope);
     let wanted = match client.entry(&wish.name, &wish.reach, wish.scope) {
         Ok(wanted) => wanted,
@@ -84,7 +86,7 @@ pub fn add(client: &Client, wish: &Wish<'_>, ledger: &mut Ledger, asking: &mut A
 }
 
 fn add_to(
-    client: &Client,
+    client: &'static Client,
     wish: &Wish<'_>,
     wanted: &Map<String, Value>,
     file: &Path,
@@ -126,6 +128,17 @@ fn add_to(
         "\n{}: the entry `{}` is to be {what}.",
         client.name, wish.name
     ));
+    if old.is_none() {
+        for other in servers::ours(client, wish.machine, &wish.url)
+            .filter(|other| other.file == file && other.folder.is_none())
+        {
+            let name = one_line(&other.name);
+            asking.say(&format!(
+                "! It has mcp-bridge already, as `{name}`, and would start it twice: `--name {name}` brings that one up to \
+                 date instead."
+            ));
+        }
+    }
     if let Some(first) = &client.first {
         asking.say(&format!("! {first}"));
     }
@@ -269,13 +282,18 @@ pub fn print(client: &Client, wish: &Wish<'_>, asking: &mut Asking<'_>) {
             }
         }
     }
+    print_entry(client, wish, asking);
+    if let Some(link) = client.deep_link(&wish.name, &wish.reach) {
+        asking.say(&format!("Or open this link:\n  {link}"));
+    }
+}
+
+/// Prints only the entry, as it would stand alone in the client's file.
+pub fn print_entry(client: &Client, wish: &Wish<'_>, asking: &mut Asking<'_>) {
     let snippet = snippet(client, wish);
     asking.say(&indented(&snippet));
     if !wish.reach.secrets().is_empty() && snippet.contains(TOKEN) {
         asking.say(&format!("Put the token in the place of {TOKEN}."));
-    }
-    if let Some(link) = client.deep_link(&wish.name, &wish.reach) {
-        asking.say(&format!("Or open this link:\n  {link}"));
     }
 }
 

@@ -82,7 +82,7 @@ impl Scene {
         (String::from_utf8(output).unwrap(), failed)
     }
 
-    fn add(&self, client: &Client, scope: Scope, reach: Reach) -> (String, bool) {
+    fn add(&self, client: &'static Client, scope: Scope, reach: Reach) -> (String, bool) {
         let wish = Wish {
             machine: &self.machine,
             name: NAME.to_owned(),

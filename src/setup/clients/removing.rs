@@ -1,14 +1,15 @@
 //! Takes out of clients what setup added, and nothing else.
 
-use std::path::Path;
+use std::path::{Path, PathBuf};
 
 use serde_json::{Map, Value};
 
 use super::{
     adding::{Noted, PART, keys, noted},
     client::{Client, Scope},
-    table,
+    servers, table,
 };
+use crate::base::text::one_line;
 use crate::setup::{
     asking::{Asking, Verdict},
     change::Change,
@@ -29,8 +30,8 @@ pub fn remove(
 ) {
     let additions: Vec<Addition> = ledger.of(PART).cloned().collect();
     let mut found_some = false;
-    for addition in additions {
-        let Some(entry) = noted(&addition) else {
+    for addition in &additions {
+        let Some(entry) = noted(addition) else {
             continue;
         };
         let Some(client) = table::named(&entry.client) else {
@@ -42,7 +43,7 @@ pub fn remove(
         found_some = true;
         let removed = take_out(client, &entry, &addition.file, machine, url, asking);
         let forgotten = match removed {
-            Ok(Verdict::Yes) => ledger.forget(&addition),
+            Ok(Verdict::Yes) => ledger.forget(addition),
             Ok(Verdict::No | Verdict::Shown) => Ok(()),
             Err(refusal) => {
                 asking.refuse(&format!(
@@ -58,6 +59,47 @@ pub fn remove(
     }
     if !found_some {
         asking.say("Of clients, nothing is noted that setup added.");
+    }
+    let of_setup: Vec<_> = additions
+        .iter()
+        .filter_map(|addition| Some((addition.file.clone(), noted(addition)?.name)))
+        .collect();
+    say_what_stays(clients, machine, url, &of_setup, asking);
+}
+
+/// Names the bridge's entries that somebody else added: they start nothing once the program is gone.
+fn say_what_stays(
+    clients: &[String],
+    machine: &Machine,
+    url: &str,
+    of_setup: &[(PathBuf, String)],
+    asking: &mut Asking<'_>,
+) {
+    let meant = table::all()
+        .iter()
+        .filter(|client| clients.is_empty() || clients.contains(&client.id));
+    for client in meant.filter(|client| client.is_installed(machine)) {
+        for server in servers::ours(client, machine, url) {
+            let (file, name) = (server.file.display(), one_line(&server.name));
+            if of_setup.contains(&(server.file.clone(), server.name.clone())) {
+                continue;
+            }
+            let of_folder = server.folder.as_ref();
+            let place = of_folder.map_or(String::new(), |folder| {
+                format!(" for the folder {}", one_line(folder))
+            });
+            let command = client
+                .removing_command(machine, &server.name)
+                .filter(|_| of_folder.is_none());
+            let how = match command {
+                Some(command) => command.shown.trim_start_matches("$ ").to_owned(),
+                None => format!("take it out of `{}` in {file}", client.container),
+            };
+            asking.say(&format!(
+                "! {} still has `{name}`{place} ({file}), which setup did not add: {how}",
+                client.name
+            ));
+        }
     }
 }
 

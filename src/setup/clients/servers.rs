@@ -60,3 +60,16 @@ pub fn of(client: &'static Client, machine: &Machine) -> (Vec<Written>, Vec<Refu
     }
     (servers, refusals)
 }
+
+/// The servers in the user's files of a client that are the bridge. One over HTTP is at `url`.
+pub fn ours(
+    client: &'static Client,
+    machine: &Machine,
+    url: &str,
+) -> impl Iterator<Item = Written> {
+    let (servers, _) = of(client, machine);
+    servers.into_iter().filter(move |server| {
+        let entry = server.entry.as_object();
+        entry.is_some_and(|entry| client.told(entry).is_ours(url))
+    })
+}

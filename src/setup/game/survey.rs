@@ -7,14 +7,17 @@ use std::{
 
 use serde::{Deserialize, Serialize};
 
-use crate::setup::{change::Change, file::Found, machine::Machine, refusal::Refusal};
+use crate::{
+    base::text::one_line,
+    setup::{change::Change, file::Found, machine::Machine, refusal::Refusal},
+};
 
 use super::{
     config::{
         close::close,
         computer_settings,
         format::Format,
-        open::{Added, Wish, open},
+        open::{Added, Switch, Wish, open},
         view::View,
     },
     found::{
@@ -23,7 +26,11 @@ use super::{
         launchers,
     },
     open_world::{is_open, state::Open},
+    rules::filter::{Action, Filter},
 };
+
+/// How many rules are named that count once HTTP is on.
+const SHOWN_RULES: usize = 3;
 
 /// What there is of the game on this machine, or in a folder.
 #[derive(Debug, Clone, Default)]
@@ -107,6 +114,41 @@ pub fn opening(file: &ConfigFile, wish: &Wish) -> Result<Option<(Change, Noted)>
         added: opened.added,
     };
     Ok(Some((change, noted)))
+}
+
+/// What else a change lets computers reach, since it turns on what was off: the file's other rules, which count from then
+/// on. None if it turns nothing on, or they allow nothing.
+pub fn opened_too(file: &ConfigFile, noted: &Noted) -> Option<String> {
+    let switched = noted.added.iter().find_map(|added| match added {
+        Added::Switch(Switch::Http) => Some("HTTP"),
+        Added::Switch(Switch::Websockets) => Some("WebSockets"),
+        _ => None,
+    })?;
+    let allowed: Vec<_> = match view(file).ok()?.filter() {
+        Filter::Rules(rules) => rules
+            .into_iter()
+            .filter(|rule| rule.action == Some(Action::Allow))
+            .map(|rule| (rule.host, rule.line))
+            .collect(),
+        Filter::Lists(lists) => {
+            let entries = lists.allowed.into_iter();
+            entries.map(|entry| (entry.host, entry.line)).collect()
+        }
+    };
+    let shown = allowed.iter().take(SHOWN_RULES);
+    let mut words: Vec<_> = shown
+        .map(|(host, line)| format!("`{}` is allowed, line {line}", one_line(host)))
+        .collect();
+    match allowed.len() {
+        0 => return None,
+        count if count > SHOWN_RULES => words.push(format!("and {} more", count - SHOWN_RULES)),
+        _ => {}
+    }
+    Some(format!(
+        "{switched} was off in {}; with it on, the other rules of this file count too: {}.",
+        file.path.display(),
+        words.join("; ")
+    ))
 }
 
 /// The change that takes out of a file what was added to it.

@@ -63,6 +63,7 @@ async fn a_state_folder_that_can_not_be_written() {
 async fn a_state_folder_that_is_open_to_others_is_closed() {
     use std::os::unix::fs::PermissionsExt;
     let machine = Machine::new();
+    machine.has_a_client();
     let state = machine.path("state");
     fs::create_dir(&state).unwrap();
     fs::set_permissions(&state, fs::Permissions::from_mode(0o755)).unwrap();
@@ -86,6 +87,7 @@ async fn a_state_folder_that_is_open_to_others_is_closed() {
 #[tokio::test]
 async fn a_secret_that_is_damaged_is_deleted() {
     let machine = Machine::new();
+    machine.has_a_client();
     machine.bridge().await.leave().await;
     let file = machine.file("state/bridges.secret", "not a secret");
     let examined = machine.examined().await;

@@ -412,3 +412,46 @@ async fn an_entry_whose_bridge_does_not_start() {
     ];
     examined.names("starts", "problem", &words, "the entry `computercraft`");
 }
+
+#[tokio::test]
+async fn two_entries_in_one_file_and_one_whose_program_is_gone() {
+    let machine = Machine::new();
+    let entry = machine.entry(BRIDGE);
+    let gone = machine.path("gone/mcp-bridge");
+    let servers = json!({"mcpServers": {
+        "computercraft": entry, "cc": entry, "old": {"command": gone}, "other": {"command": "x"},
+    }});
+    machine.file("home/.cursor/mcp.json", &servers.to_string());
+    let examined = machine.examined().await;
+    let words = [
+        "Cursor has the bridge 3 times",
+        "`cc`",
+        "`computercraft`",
+        "`old`",
+    ];
+    examined.names("twice", "warning", &words, "keep one");
+    let words = [gone.to_str().unwrap(), "which is not there"];
+    let finding = examined.names(
+        "entries",
+        "problem",
+        &words,
+        "take `old` out of `mcpServers`",
+    );
+    assert_eq!(finding["canFix"], false, "{finding:#}");
+    assert!(
+        !examined.all.to_string().contains("`other`"),
+        "{examined:?}"
+    );
+}
+
+#[tokio::test]
+async fn a_client_with_another_link_port_than_the_worlds_are_looked_at_for() {
+    let machine = Machine::new();
+    let mut entry = machine.entry(BRIDGE);
+    entry["env"]["CC_LINK_PORT"] = json!("0");
+    machine.cursor(&entry);
+    let here = format!("the worlds too, is port {}", machine.port.number());
+    let examined = machine.examined().await;
+    let words = ["the bridge of Cursor has link port 0", here.as_str()];
+    examined.names("agree", "warning", &words, "--link-port PORT");
+}

@@ -51,6 +51,15 @@ impl Machine {
         path
     }
 
+    /// A client that starts this bridge, so that something is set up.
+    fn has_a_client(&self) {
+        let servers = json!({"mcpServers": {"computercraft": {
+            "command": env!("CARGO_BIN_EXE_mcp-bridge"),
+            "env": {"CC_LINK_HOST": "127.0.0.1", "CC_LINK_PORT": self.port.number().to_string()},
+        }}});
+        self.file("home/.cursor/mcp.json", &servers.to_string());
+    }
+
     fn variable(mut self, name: &str, value: impl Into<String>) -> Self {
         self.variables.push((name.to_owned(), value.into()));
         self
@@ -185,6 +194,7 @@ fn names_path(finding: &Value, path: &Path) {
 #[tokio::test]
 async fn a_set_up_in_which_nothing_is_wrong_is_well() {
     let machine = Machine::new();
+    machine.has_a_client();
     machine.examined().await.well();
     let said = machine.enters(&["doctor"]).await;
     let words = text(&said.stdout);
@@ -198,6 +208,42 @@ async fn a_set_up_in_which_nothing_is_wrong_is_well() {
         "\ncomputers\n  ✓ linked: ",
     ] {
         assert!(words.contains(line), "no {line:?} in {words}");
+    }
+}
+
+#[tokio::test]
+async fn where_nothing_is_set_up_that_is_said_and_that_it_is_left_to_a_person() {
+    let machine = Machine::new();
+    let examined = machine.examined().await;
+    let words = ["nothing is set up yet", "no MCP client"];
+    examined.names("entries", "warning", &words, "mcp-bridge setup");
+    let said = machine.enters(&["doctor", "--fix", "--yes"]).await;
+    let words = text(&said.stdout);
+    assert!(
+        words.contains("`--fix` mends none of these") && !words.contains("All is well"),
+        "{words}"
+    );
+}
+
+#[tokio::test]
+async fn tools_that_the_settings_name_and_that_are_not_there() {
+    let machine = Machine::new();
+    for (flag, word, words) in [
+        (
+            "--tools",
+            "my-tolls",
+            "there is no tool and no folder `my-tolls`",
+        ),
+        ("--toolsets", "coer", "there is no set of tools `coer`"),
+    ] {
+        let line = ["doctor", "settings", "--json", flag, word];
+        let examined = Examined::of(&machine.enters(&line).await);
+        examined.names("settings", "problem", &[words], "mcp-bridge tools list");
+        // Whoever starts a bridge so is told too, in a client's log or here.
+        let bridge = text(&machine.enters(&[flag, word]).await.stderr);
+        assert!(bridge.contains(words), "{bridge}");
+        let run = machine.enters(&["tools", "run", "greet", flag, word]).await;
+        assert!(text(&run.stderr).contains(words), "{run:?}");
     }
 }
 
