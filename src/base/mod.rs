@@ -1,7 +1,7 @@
 //! What belongs to no floor: text for people, bytes as text, tokens, HTTP as both ports speak it, failures of WebSockets,
 //! excerpts of texts, files of others, small stores, what processes ask each other by files, the log, what is written
-//! beside, Lua as text, JSON Schema, what clients refuse, arguments in headers, bounds that many share, memory that was
-//! freed.
+//! beside, Lua as text, the size of JSON, JSON Schema, what clients refuse, arguments in headers, bounds that many share,
+//! memory that was freed.
 
 pub mod budget;
 pub mod byte_text;
@@ -14,6 +14,7 @@ pub mod hidden;
 pub mod host_and_port;
 pub mod http;
 pub mod inbox;
+pub mod json;
 pub mod late;
 pub mod log_files;
 mod log_flood;

@@ -6,7 +6,7 @@
 mod arguments;
 mod root;
 
-use std::sync::Arc;
+use std::{collections::HashSet, sync::Arc};
 
 use rmcp::model::{JsonObject, Tool};
 use serde_json::{Map, Value, json};
@@ -14,6 +14,7 @@ use thiserror::Error;
 
 use crate::base::{
     client_rules::{REFUSED_AT_ROOT, lacks_items, takes_argument},
+    json::size_of,
     mirrored::without_wrong_headers,
     schema::{self, Next, Target},
 };
@@ -25,6 +26,9 @@ const DEEPEST: usize = 32;
 
 /// The largest definition that is passed on, in bytes of JSON: about ten times the largest of well-known servers.
 const LARGEST: usize = 64 * 1024;
+
+/// The largest definition that is looked into, in bytes of JSON: repairs may make it smaller, but take time by its size.
+const LARGEST_SEEN: usize = 4 * LARGEST;
 
 /// What is wrong with a tool's definition and can't be repaired.
 #[derive(Debug, Clone, PartialEq, Eq, Error)]
@@ -49,9 +53,9 @@ pub enum UnfitSchema {
     /// It has a key where clients refuse it.
     #[error("has `{0}` at its root")]
     AtRoot(&'static str),
-    /// None of what it offers is an object.
-    #[error("offers at its root nothing that is of the type `object`")]
-    NoObject,
+    /// What it offers at its root can't be made one object.
+    #[error(transparent)]
+    AtItsRoot(#[from] root::NotFlat),
     /// It has too many levels.
     #[error("is nested more than {DEEPEST} deep")]
     TooDeep,
@@ -90,6 +94,10 @@ pub struct Fit {
 /// # Errors
 /// See [`Unfit`].
 pub fn checked(tool: &Tool) -> Result<Fit, Unfit> {
+    let size = size_of(tool);
+    if size > LARGEST_SEEN {
+        return Err(Unfit::TooLarge(size));
+    }
     let mut tool = tool.clone();
     let (schema, renamed) = input(&tool.input_schema)?;
     tool.input_schema = Arc::new(schema);
@@ -99,7 +107,7 @@ pub fn checked(tool: &Tool) -> Result<Fit, Unfit> {
         .output_schema
         .and_then(|schema| output(&schema).ok())
         .map(Arc::new);
-    let size = serde_json::to_vec(&tool).map_or(usize::MAX, |json| json.len());
+    let size = size_of(&tool);
     if size > LARGEST {
         return Err(Unfit::TooLarge(size));
     }
@@ -115,7 +123,7 @@ fn input(schema: &JsonObject) -> Result<(JsonObject, Renamed), UnfitSchema> {
         .iter()
         .find(|key| schema.contains_key(**key));
     if refused.is_some() || schema.contains_key("$ref") || matches!(kind, Some(Value::Array(_))) {
-        schema = root::flattened(&schema).ok_or(UnfitSchema::NoObject)?;
+        schema = root::flattened(&schema)?;
     }
     // Some providers refuse an object without them.
     schema.entry("properties").or_insert_with(|| json!({}));
@@ -178,6 +186,9 @@ fn repaired(mut schema: JsonObject) -> Result<JsonObject, UnfitSchema> {
     }
 }
 
+/// How many types JSON Schema has.
+const KINDS: usize = 7;
+
 /// Keywords whose value may be null, and mean it.
 const MAY_BE_NULL: [&str; 3] = ["const", "default", "examples"];
 
@@ -230,9 +241,14 @@ fn require_by_list(schema: &mut JsonObject) {
             return;
         }
     };
-    let mut all = Vec::new();
+    let mut all: Vec<Value> = Vec::new();
+    let mut seen = HashSet::new();
     for name in list.into_iter().chain(named) {
-        if !all.contains(&name) {
+        // What is no text has no place here, and the schema is refused for it.
+        let is_new = name
+            .as_str()
+            .is_none_or(|name| seen.insert(name.to_owned()));
+        if is_new {
             all.push(name);
         }
     }
@@ -243,20 +259,24 @@ fn require_by_list(schema: &mut JsonObject) {
 
 /// Leaves out what needs not be given and has a name that is refused. At the root it has another name by now.
 fn without_strange_names(schema: &mut JsonObject) -> Result<(), UnfitSchema> {
-    let needed = |name: &str| {
-        let required = schema.get("required").and_then(Value::as_array);
-        required.is_some_and(|all| all.iter().any(|one| one == name))
-    };
+    let required = schema.get("required").and_then(Value::as_array);
+    let required = required.into_iter().flatten().filter_map(Value::as_str);
+    let required: HashSet<&str> = required.collect();
     let Some(Value::Object(properties)) = schema.get("properties") else {
         return Ok(());
     };
-    let strange = properties.keys().filter(|name| !takes_argument(name));
-    let strange: Vec<String> = strange.cloned().collect();
-    if let Some(name) = strange.iter().find(|name| needed(name)) {
+    let mut strange = properties
+        .keys()
+        .filter(|name| !takes_argument(name))
+        .peekable();
+    if strange.peek().is_none() {
+        return Ok(());
+    }
+    if let Some(name) = strange.find(|name| required.contains(name.as_str())) {
         return Err(UnfitSchema::Argument(name.clone()));
     }
     if let Some(Value::Object(properties)) = schema.get_mut("properties") {
-        properties.retain(|name, _| !strange.contains(name));
+        properties.retain(|name, _| takes_argument(name));
     }
     Ok(())
 }
@@ -291,26 +311,33 @@ fn split_types(schema: &mut JsonObject) {
     let Some(Value::Array(types)) = schema.get("type") else {
         return;
     };
-    let types = types.clone();
-    if let [only] = types.as_slice() {
+    let mut kinds: Vec<Value> = Vec::new();
+    for kind in types {
+        // There are seven: more of them are none, which the schema is refused for.
+        if kinds.len() <= KINDS && !kinds.contains(kind) {
+            kinds.push(kind.clone());
+        }
+    }
+    if let [only] = kinds.as_slice() {
         schema.insert("type".to_owned(), only.clone());
         return;
     }
-    let choices = Value::Array(
-        types
-            .into_iter()
-            .map(|kind| {
-                let mut choice = Map::from_iter([("type".to_owned(), kind.clone())]);
-                if kind == "array" {
-                    choice.insert(
-                        "items".to_owned(),
-                        schema.get("items").cloned().unwrap_or_else(|| json!({})),
-                    );
-                }
-                Value::Object(choice)
-            })
-            .collect(),
-    );
+    // They are of arrays alone, and go there: if they stood in both places, each level of nested arrays would double
+    // all that is in it.
+    let is_of_arrays = kinds.iter().any(|kind| kind == "array");
+    let mut items = match is_of_arrays {
+        true => schema.shift_remove("items").or_else(|| Some(json!({}))),
+        false => None,
+    };
+    let choices = kinds.into_iter().map(|kind| {
+        let items = (kind == "array").then(|| items.take()).flatten();
+        let mut choice = Map::from_iter([("type".to_owned(), kind)]);
+        if let Some(items) = items {
+            choice.insert("items".to_owned(), items);
+        }
+        Value::Object(choice)
+    });
+    let choices = Value::Array(choices.collect());
     schema.remove("type");
     if schema.contains_key("anyOf") {
         let all = schema.entry("allOf").or_insert_with(|| json!([]));
@@ -353,6 +380,50 @@ mod tests {
             "$defs": { "c": { "type": "object" } },
         });
         assert_eq!(input(good.clone()), Ok(good));
+    }
+
+    #[test]
+    fn a_definition_is_judged_in_time_by_its_size() {
+        let strange = |name: char, count: u32| {
+            let names = (0..count).map(|at| {
+                (
+                    format!("{name}{}", char::from_u32(0x4e00 + at).unwrap()),
+                    json!({}),
+                )
+            });
+            names.collect::<Map<String, Value>>()
+        };
+        let nested = |levels| {
+            let inner = (0..levels).fold(
+                json!({}),
+                |inner, _| json!({"type": ["array", "null", "array"], "items": inner}),
+            );
+            json!({"type": "object", "properties": {"a": inner}})
+        };
+        for (schema, is_fit) in [
+            // Each of them is named by a number, after all of those before it.
+            (
+                json!({"type": "object", "properties": strange('\u{4e00}', 1_500)}),
+                false,
+            ),
+            (
+                json!({"type": "object", "properties": {"a": {"properties": strange('$', 6_000)}}}),
+                true,
+            ),
+            (
+                json!({"type": "object", "required": (0..5_000).map(|at| format!("k{at}")).collect::<Vec<_>>()}),
+                true,
+            ),
+            (nested(15), true),
+            (nested(200), false),
+        ] {
+            let begun = std::time::Instant::now();
+            let judged = input(schema);
+            assert_eq!(judged.is_ok(), is_fit, "{judged:?}");
+            assert!(begun.elapsed().as_secs() < 5, "{:?}", begun.elapsed());
+        }
+        let large = json!({"type": "object", "required": (0..60_000).map(|at| format!("k{at}")).collect::<Vec<_>>()});
+        assert!(matches!(input(large), Err(Unfit::TooLarge(size)) if size > 500_000));
     }
 
     #[test]

@@ -29,7 +29,7 @@ use tokio::{
 use tokio_util::sync::CancellationToken;
 
 use super::outbox::{Outbox, STANDALONE, StreamPlace, Taken};
-use crate::base::budget::Budget;
+use crate::base::{budget::Budget, json::size_of};
 
 /// The most unanswered requests of one session.
 const MAX_UNANSWERED: usize = 256;
@@ -370,24 +370,6 @@ fn cancelled(id: RequestId, why: &str) -> ClientJsonRpcMessage {
     let reason = Some(why.to_owned());
     let cancelled = CancelledNotification::new(CancelledNotificationParam::new(Some(id), reason));
     ClientJsonRpcMessage::notification(ClientNotification::CancelledNotification(cancelled))
-}
-
-/// How many bytes of JSON a message is.
-fn size_of(message: &ServerJsonRpcMessage) -> usize {
-    struct Count(usize);
-    impl io::Write for Count {
-        fn write(&mut self, bytes: &[u8]) -> io::Result<usize> {
-            self.0 += bytes.len();
-            Ok(bytes.len())
-        }
-        fn flush(&mut self) -> io::Result<()> {
-            Ok(())
-        }
-    }
-    let mut count = Count(0);
-    // What can't be written has no size, and is not sent either.
-    let _ = serde_json::to_writer(&mut count, message);
-    count.0
 }
 
 /// Locks what is never left half changed.

@@ -13,7 +13,10 @@ use serde::{Serialize, de::DeserializeOwned};
 use serde_json::Value;
 
 use super::{AskError, Connection};
-use crate::upstream::{mending, offers::Offers};
+use crate::{
+    base::json::size_of,
+    upstream::{mending, offers::Offers},
+};
 
 /// How many pages of a list are asked for, and how many things are taken from it.
 const MOST_PAGES: usize = 100;
@@ -125,7 +128,7 @@ impl Connection {
                 })?;
             let before = all.len();
             for thing in things {
-                size += serde_json::to_vec(&thing).map_or(0, |json| json.len());
+                size += size_of(&thing);
                 if all.len() == MOST_THINGS || size > LARGEST_LIST {
                     odd.remarks.push(format!(
                         "has more {} than are taken of one server ({MOST_THINGS}, and {} MiB): those after the first {} are \

@@ -1,6 +1,6 @@
 //! Arguments with names that model providers refuse: they go by other names here, and reach the server under its own.
 
-use std::collections::BTreeMap;
+use std::collections::{BTreeMap, HashMap, HashSet};
 
 use rmcp::model::JsonObject;
 use serde_json::{Value, json};
@@ -22,29 +22,36 @@ pub fn rename(schema: &mut JsonObject) -> Renamed {
     if properties.keys().all(|name| takes_argument(name)) {
         return renamed;
     }
-    let taken: Vec<String> = properties.keys().cloned().collect();
     let before = std::mem::take(properties);
+    let mut taken: HashSet<String> = before
+        .keys()
+        .filter(|name| takes_argument(name))
+        .cloned()
+        .collect();
+    // The number that was given last to names that begin alike.
+    let mut numbers: HashMap<String, u32> = HashMap::new();
+    let mut new_names: HashMap<String, String> = HashMap::new();
     for (own, mut property) in before {
         if takes_argument(&own) {
             properties.insert(own, property);
             continue;
         }
-        let plain = plain(&own);
-        let numbered = (2..).map(|number| format!("{}_{number}", shortened(&plain, LONGEST - 8)));
-        let name = std::iter::once(plain.clone())
-            .chain(numbered)
-            .find(|name| !taken.contains(name) && !renamed.contains_key(name))
-            .unwrap_or(plain.clone());
+        let mut name = plain(&own);
+        let begin = shortened(&name, LONGEST - 8).to_owned();
+        while taken.contains(&name) {
+            let number = numbers.entry(begin.clone()).or_insert(1);
+            *number += 1;
+            name = format!("{begin}_{number}");
+        }
+        taken.insert(name.clone());
         tell(&mut property, &own);
         properties.insert(name.clone(), property);
+        new_names.insert(own.clone(), name.clone());
         renamed.insert(name, own);
     }
     if let Some(Value::Array(required)) = schema.get_mut("required") {
         for name in required {
-            let new = renamed
-                .iter()
-                .find(|(_, own)| name.as_str() == Some(own.as_str()));
-            if let Some((new, _)) = new {
+            if let Some(new) = name.as_str().and_then(|name| new_names.get(name)) {
                 *name = json!(new);
             }
         }

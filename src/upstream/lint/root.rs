@@ -4,10 +4,13 @@
 //! What a server says there by `anyOf`, `oneOf`, `allOf`, `not` or a reference is made looser, never tighter: all that the
 //! server takes can be said, and it checks by itself what it gets. What gets lost by that is said in words.
 
-use std::collections::BTreeSet;
+use std::collections::{BTreeSet, HashSet};
 
 use rmcp::model::JsonObject;
 use serde_json::{Map, Value, json};
+use thiserror::Error;
+
+use crate::base::json::size_of;
 
 /// How many levels of choices and references are gone through.
 const DEEPEST: usize = 8;
@@ -15,10 +18,40 @@ const DEEPEST: usize = 8;
 /// The most choices that are said in words.
 const MOST_CHOICES: usize = 12;
 
-/// The schema with an object at its root; none where it is of something else.
-pub fn flattened(schema: &JsonObject) -> Option<JsonObject> {
+/// How many choices are gone through, each as often as a reference leads to it: a few of them can lead to any number.
+const MOST_PARTS: usize = 500;
+
+/// How large they may be together, in bytes of JSON.
+const MOST_BYTES: usize = 2 * 1024 * 1024;
+
+/// Why a schema has no object at its root.
+#[derive(Debug, Clone, PartialEq, Eq, Error)]
+pub enum NotFlat {
+    /// None of what it offers is one.
+    #[error("offers at its root nothing that is of the type `object`")]
+    NoObject,
+    /// What it offers is more than is gone through.
+    #[error("has at its root more than {MOST_PARTS} choices, by references and all")]
+    TooManyChoices,
+}
+
+/// The schema with an object at its root.
+///
+/// # Errors
+/// It is of something else, or has more choices than are gone through.
+pub fn flattened(schema: &JsonObject) -> Result<JsonObject, NotFlat> {
     let root = Value::Object(schema.clone());
-    let mut flat = flat(schema, &root, 0)?;
+    let mut way = Way {
+        root: &root,
+        parts: MOST_PARTS,
+        bytes: MOST_BYTES,
+        is_too_long: false,
+    };
+    let flat = way.flat(schema, 0);
+    if way.is_too_long {
+        return Err(NotFlat::TooManyChoices);
+    }
+    let mut flat = flat.ok_or(NotFlat::NoObject)?;
     flat.schema.insert("type".to_owned(), json!("object"));
     flat.schema.entry("properties").or_insert_with(|| json!({}));
     if !flat.choices.is_empty() {
@@ -30,7 +63,7 @@ pub fn flattened(schema: &JsonObject) -> Option<JsonObject> {
         flat.schema
             .insert("description".to_owned(), json!(description));
     }
-    Some(flat.schema)
+    Ok(flat.schema)
 }
 
 /// A schema without choices at its root.
@@ -40,65 +73,84 @@ struct Flat {
     choices: Vec<BTreeSet<String>>,
 }
 
-/// None if it is of no object.
-fn flat(schema: &JsonObject, root: &Value, depth: usize) -> Option<Flat> {
-    if depth > DEEPEST || !may_be_object(schema.get("type")) {
-        return None;
-    }
-    let mut whole = schema.clone();
-    let mut choices = Vec::new();
-    if let Some(Value::String(reference)) = whole.get("$ref")
-        && let Some(Value::Object(target)) = followed(reference, root)
-    {
-        let target = flat(target, root, depth + 1)?;
-        whole.remove("$ref");
-        choices.extend(target.choices);
-        join(&mut whole, target.schema, Together::All);
-    }
-    if let Some(Value::Array(parts)) = whole.remove("allOf") {
-        for part in objects(&parts) {
-            let part = flat(part, root, depth + 1)?;
-            choices.extend(part.choices);
-            join(&mut whole, part.schema, Together::All);
-        }
-    }
-    for key in ["anyOf", "oneOf"] {
-        let Some(Value::Array(parts)) = whole.remove(key) else {
-            continue;
-        };
-        let branches: Vec<_> = objects(&parts)
-            .filter_map(|part| flat(part, root, depth + 1))
-            .collect();
-        if branches.is_empty() && !parts.is_empty() {
+/// The way through a schema's choices, and how much of it is left to go.
+struct Way<'a> {
+    root: &'a Value,
+    parts: usize,
+    bytes: usize,
+    is_too_long: bool,
+}
+
+impl Way<'_> {
+    /// None if it is of no object, or the way is too long.
+    fn flat(&mut self, schema: &JsonObject, depth: usize) -> Option<Flat> {
+        if depth > DEEPEST || self.is_too_long || !may_be_object(schema.get("type")) {
             return None;
         }
-        let own: BTreeSet<String> = required(&whole).collect();
-        let sets = branches
-            .iter()
-            .map(|branch| required(&branch.schema).filter(|name| !own.contains(name)));
-        let sets: Vec<BTreeSet<String>> = sets.map(Iterator::collect).collect();
-        let mut common = sets.clone().into_iter().reduce(|one, other| &one & &other);
-        for branch in branches {
-            let mut branch = branch.schema;
-            branch.remove("required");
-            join(&mut whole, branch, Together::One);
+        let left = self
+            .parts
+            .checked_sub(1)
+            .zip(self.bytes.checked_sub(size_of(schema)));
+        let Some((parts, bytes)) = left else {
+            self.is_too_long = true;
+            return None;
+        };
+        (self.parts, self.bytes) = (parts, bytes);
+        let mut whole = schema.clone();
+        let mut choices = Vec::new();
+        if let Some(Value::String(reference)) = whole.get("$ref")
+            && let Some(Value::Object(target)) = followed(reference, self.root)
+        {
+            let target = self.flat(target, depth + 1)?;
+            whole.remove("$ref");
+            choices.extend(target.choices);
+            join(&mut whole, target.schema, Together::All);
         }
-        let common = common.take().unwrap_or_default();
-        require(&mut whole, common.iter().cloned());
-        let rest: Vec<_> = sets.iter().map(|set| set - &common).collect();
-        // Where one choice asks for nothing more, there is nothing to say.
-        if rest.iter().all(|set| !set.is_empty()) {
-            choices.extend(rest);
+        if let Some(Value::Array(parts)) = whole.remove("allOf") {
+            for part in objects(&parts) {
+                let part = self.flat(part, depth + 1)?;
+                choices.extend(part.choices);
+                join(&mut whole, part.schema, Together::All);
+            }
         }
+        for key in ["anyOf", "oneOf"] {
+            let Some(Value::Array(parts)) = whole.remove(key) else {
+                continue;
+            };
+            let branches: Vec<_> = objects(&parts)
+                .filter_map(|part| self.flat(part, depth + 1))
+                .collect();
+            if branches.is_empty() && !parts.is_empty() {
+                return None;
+            }
+            let own: BTreeSet<String> = required(&whole).collect();
+            let sets = branches
+                .iter()
+                .map(|branch| required(&branch.schema).filter(|name| !own.contains(name)));
+            let sets: Vec<BTreeSet<String>> = sets.map(Iterator::collect).collect();
+            let mut common = sets.clone().into_iter().reduce(|one, other| &one & &other);
+            for branch in branches {
+                let mut branch = branch.schema;
+                branch.remove("required");
+                join(&mut whole, branch, Together::One);
+            }
+            let common = common.take().unwrap_or_default();
+            require(&mut whole, common.iter().cloned());
+            let rest: Vec<_> = sets.iter().map(|set| set - &common).collect();
+            // Where one choice asks for nothing more, there is nothing to say.
+            if rest.iter().all(|set| !set.is_empty()) {
+                choices.extend(rest);
+            }
+        }
+        for key in ["not", "enum", "if", "then", "else"] {
+            whole.remove(key);
+        }
+        whole.insert("type".to_owned(), json!("object"));
+        Some(Flat {
+            schema: whole,
+            choices,
+        })
     }
-    for key in ["not", "enum", "if", "then", "else"] {
-        whole.remove(key);
-    }
-    whole.insert("type".to_owned(), json!("object"));
-    Some(Flat {
-        schema: whole,
-        choices,
-    })
 }
 
 /// How two schemas hold.
@@ -178,11 +230,8 @@ fn add(properties: &mut Map<String, Value>, name: String, new: Value, together: 
 
 fn require(schema: &mut JsonObject, names: impl IntoIterator<Item = String>) {
     let mut all: Vec<String> = required(schema).collect();
-    for name in names {
-        if !all.contains(&name) {
-            all.push(name);
-        }
-    }
+    let mut seen: HashSet<String> = all.iter().cloned().collect();
+    all.extend(names.into_iter().filter(|name| seen.insert(name.clone())));
     if all.is_empty() {
         schema.remove("required");
     } else {
@@ -239,7 +288,9 @@ mod tests {
     use super::*;
 
     fn flat(schema: Value) -> Option<Value> {
-        flattened(schema.as_object().unwrap()).map(Value::Object)
+        flattened(schema.as_object().unwrap())
+            .ok()
+            .map(Value::Object)
     }
 
     #[test]
@@ -325,5 +376,21 @@ mod tests {
         ] {
             assert_eq!(flat(schema.clone()), None, "{schema}");
         }
+    }
+    #[test]
+    fn references_that_multiply_are_not_all_followed() {
+        let levels = |width: usize| {
+            let next = |level: usize| json!({"$ref": format!("#/$defs/{}", level + 1)});
+            let level = |level: usize| json!({"anyOf": vec![next(level); width]});
+            let mut all: Map<_, _> = (0..3).map(|at| (at.to_string(), level(at))).collect();
+            all.insert(
+                "3".to_owned(),
+                json!({"type": "object", "properties": {"a": {}}}),
+            );
+            json!({"$ref": "#/$defs/0", "$defs": all})
+        };
+        let found = |width| flattened(levels(width).as_object().unwrap());
+        assert!(found(2).unwrap()["properties"].get("a").is_some());
+        assert_eq!(found(9), Err(NotFlat::TooManyChoices));
     }
 }

@@ -307,6 +307,8 @@ async fn take_offers(server: &Arc<Server>, offers: Offers) {
         };
         let capabilities = keeper.asked.as_deref().map(Asked::capabilities);
         remembered.save(&keeper.folders.state, &keeper.fingerprint, capabilities);
+        // What takes time is done here, where nobody waits for it, and not when the tools are listed first.
+        judged.checked_tools();
         trust::changed_tools(
             &keeper.folders.state,
             &keeper.fingerprint,
