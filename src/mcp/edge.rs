@@ -26,6 +26,7 @@ use serde_json::value::RawValue;
 use tokio::{
     io::AsyncWriteExt,
     sync::Notify,
+    task::{JoinHandle, spawn_blocking},
     time::{Instant, timeout, timeout_at},
 };
 use tokio_util::sync::CancellationToken;
@@ -34,7 +35,7 @@ use super::{
     batch::{Answers, Batch},
     cancelled::CANCELLED,
     in_flight::InFlight,
-    incoming::{self, Incoming},
+    incoming::{self, Incoming, LONG},
     lines::{Line, Lines, MAX_LINE},
     numbers::as_meant,
     stdio::{Input, Output},
@@ -52,6 +53,8 @@ const LAST_ANSWERS: Duration = Duration::from_millis(250);
 /// The transport between a client's lines and rmcp.
 pub struct Edge {
     lines: Lines,
+    /// A long line that is being read.
+    reading: Option<JoinHandle<Incoming>>,
     /// The batch that is being read, and those of its messages that were not read yet.
     batch: Option<(Arc<Batch>, VecDeque<Box<RawValue>>)>,
     shared: Arc<Shared>,
@@ -97,6 +100,7 @@ impl Edge {
         };
         Self {
             lines: Lines::new(input),
+            reading: None,
             batch: None,
             shared: Arc::new(shared),
             open: false,
@@ -166,11 +170,28 @@ impl Edge {
             self.batch = None;
             self.send_later(answers);
         }
-        let line = self.lines.next().await?;
-        Ok(line.map(|line| match line {
-            Line::Whole(line) => incoming::read(line),
-            Line::TooLong(id) => Incoming::Refused(incoming::too_long(id.as_deref(), MAX_LINE)),
-        }))
+        if self.reading.is_none() {
+            match self.lines.next().await? {
+                None => return Ok(None),
+                Some(Line::TooLong(id)) => {
+                    let answer = incoming::too_long(id.as_deref(), MAX_LINE);
+                    return Ok(Some(Incoming::Refused(answer)));
+                }
+                Some(Line::Whole(line)) if line.len() <= LONG => {
+                    return Ok(Some(incoming::read(line)));
+                }
+                Some(Line::Whole(line)) => {
+                    let line = line.to_vec();
+                    self.reading = Some(spawn_blocking(move || incoming::read(&line)));
+                }
+            }
+        }
+        let Some(reading) = &mut self.reading else {
+            return Ok(None);
+        };
+        let read = reading.await;
+        self.reading = None;
+        Ok(Some(read?))
     }
 
     /// Begins to read a batch, if the session has such.

@@ -1,11 +1,24 @@
 //! What a line of standard input or the body of a request is: a message for rmcp, or something that is answered at
 //! once. No I/O.
 
-use rmcp::model::{ClientJsonRpcMessage, ClientRequest, GetMeta, JsonRpcMessage, ProtocolVersion};
-use serde::Serialize;
+use rmcp::{
+    ErrorData,
+    model::{
+        ClientJsonRpcMessage, ClientRequest, GetMeta, JsonRpcMessage, ProtocolVersion, RequestId,
+    },
+};
+use serde::{Deserialize, Serialize, de::IgnoredAny};
 use serde_json::{Value, value::RawValue};
 
 use super::{cursor, greeting, id_scanner::find_id};
+use crate::base::json::has_more_values;
+
+/// From how many bytes on a message is long: it is read beside the one thread that serves all.
+pub const LONG: usize = 64 * 1024;
+
+/// How many JSON values a message has at most. What models write has a thousand times less; what has as many keeps the
+/// thread that serves all for some 50 ms, by the copies that are made of it.
+pub const MOST_VALUES: usize = 100_000;
 
 /// JSON-RPC 2.0, section 5.1.
 const PARSE_ERROR: i32 = -32_700;
@@ -36,10 +49,47 @@ pub fn read(line: &[u8]) -> Incoming {
     if line.iter().all(u8::is_ascii_whitespace) {
         return Incoming::Nothing;
     }
+    if has_more_values(line, MOST_VALUES) {
+        return of_too_many_values(line);
+    }
     match serde_json::from_slice::<ClientJsonRpcMessage>(line) {
         Ok(message) => taken(message, line),
         Err(error) => diagnose(line, &error),
     }
+}
+
+/// What is answered to a line of more values than are read: whose request it is, its outline tells.
+fn of_too_many_values(line: &[u8]) -> Incoming {
+    #[derive(Deserialize)]
+    struct Outline<'a> {
+        #[serde(borrow)]
+        id: Option<&'a RawValue>,
+        method: Option<IgnoredAny>,
+    }
+    let is_object = line.trim_ascii_start().starts_with(b"{");
+    let outline = serde_json::from_slice::<Outline<'_>>(line);
+    if let (true, Ok(Outline { id, method })) = (is_object, outline) {
+        let id = id.and_then(|id| serde_json::from_str::<RequestId>(id.get()).ok());
+        match (method, id) {
+            // To an answer there is no answer: whoever waits for it hears why there is none.
+            (None, Some(id)) => {
+                let problem =
+                    format!("the client's answer has more than {MOST_VALUES} JSON values");
+                let error = ErrorData::invalid_request(problem, None);
+                return Incoming::Message(Box::new(JsonRpcMessage::error(error, Some(id))));
+            }
+            (Some(_), None) => {
+                tracing::debug!("passed over a notification of too many values");
+                return Incoming::Nothing;
+            }
+            _ => {}
+        }
+    }
+    let problem = format!(
+        "This message has more than {MOST_VALUES} JSON values (each number, text, list and object is one). Send less in \
+         one message; one long text is one value."
+    );
+    refuse(find_id(line).as_deref(), INVALID_REQUEST, &problem)
 }
 
 /// What a message is, that rmcp could read from this line.
@@ -172,6 +222,16 @@ pub fn too_long(id: Option<&str>, cap: usize) -> String {
         INVALID_REQUEST,
         &format!("This message is over {cap} bytes long. Send less in one message."),
     )
+}
+
+/// The answer to a long message that is of no session, though it is of a revision that has them. It is not read.
+pub fn without_session(line: &[u8]) -> String {
+    let problem = format!(
+        "This message of {} bytes is of no session: send `initialize` first, and with each message the header \
+         Mcp-Session-Id that is answered to it",
+        line.len()
+    );
+    reply(find_id(line).as_deref(), INVALID_REQUEST, &problem)
 }
 
 /// The answer to a request whose id another request is still using.
@@ -352,6 +412,48 @@ mod tests {
         assert!(
             matches!(read(many.as_bytes()), Incoming::Refused(reply) if reply.contains("1001"))
         );
+    }
+
+    #[test]
+    fn what_has_too_many_values_is_answered_as_what_it_is() {
+        let many = format!("[{}0]", "0,".repeat(MOST_VALUES));
+        for id in ["7", "\"a\""] {
+            let line = format!(
+                r#"{{"jsonrpc":"2.0","method":"tools/call","params":{{"id":1,"a":{many}}},"id":{id}}}"#
+            );
+            let refused = refused(&line);
+            assert_eq!(refused["id"].to_string(), id);
+            let problem = refused["error"]["message"].as_str().unwrap();
+            assert!(
+                problem.contains("more than 100000 JSON values"),
+                "{problem}"
+            );
+        }
+        let answer = format!(r#"{{"jsonrpc":"2.0","id":8,"result":{{"a":{many}}}}}"#);
+        match read(answer.as_bytes()) {
+            Incoming::Message(message) => {
+                let message = serde_json::to_value(message).unwrap();
+                assert_eq!(message["id"], 8);
+                assert!(message["error"]["message"].is_string(), "{message}");
+            }
+            other => panic!("{other:?}"),
+        }
+        let told =
+            format!(r#"{{"jsonrpc":"2.0","method":"notifications/x","params":{{"a":{many}}}}}"#);
+        assert!(matches!(read(told.as_bytes()), Incoming::Nothing));
+        assert_eq!(refused(&many)["error"]["code"], INVALID_REQUEST);
+        assert_eq!(
+            refused(&format!("{many}]"))["error"]["code"],
+            INVALID_REQUEST
+        );
+        // As many as are taken, and a long text of what would be values elsewhere.
+        let most = format!("[{}0]", "0,".repeat(MOST_VALUES - 20));
+        for fits in [most, serde_json::to_string(&many).unwrap()] {
+            let line = format!(
+                r#"{{"jsonrpc":"2.0","id":9,"method":"tools/call","params":{{"name":"x","arguments":{{"a":{fits}}}}}}}"#
+            );
+            assert!(matches!(read(line.as_bytes()), Incoming::Message(_)));
+        }
     }
 
     #[test]

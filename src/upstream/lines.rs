@@ -12,16 +12,18 @@ use std::{
 };
 
 use rmcp::{
-    ErrorData, RoleClient,
-    model::{ClientJsonRpcMessage, JsonRpcMessage, RequestId, ServerJsonRpcMessage},
+    RoleClient,
+    model::{ClientJsonRpcMessage, ServerJsonRpcMessage},
     transport::Transport,
 };
-use serde_json::Value;
 use tokio::{
     io::{AsyncBufReadExt, AsyncRead, AsyncWrite, AsyncWriteExt, BufReader},
     sync::watch,
+    task::{JoinHandle, spawn_blocking},
 };
 use tokio_util::sync::CancellationToken;
+
+use super::reading::{self, LONG};
 
 /// The longest line that is read, in bytes. What is longer could not be passed on anyway: clients take 10 MiB.
 pub const MAX_LINE: usize = 16 * 1024 * 1024;
@@ -69,6 +71,8 @@ pub struct Lines {
     line: Vec<u8>,
     /// Whether the line so far was too long, and the rest of it is only passed over.
     passing: bool,
+    /// A long line that is being read: what it says, or what stands in its place.
+    reading: Option<JoinHandle<Option<ServerJsonRpcMessage>>>,
     /// None once closed.
     output: Arc<tokio::sync::Mutex<Output>>,
     /// Cancelled when nothing more is to be written, also in the middle of a line.
@@ -87,6 +91,7 @@ impl Lines {
             input: BufReader::with_capacity(32 * 1024, Box::new(input)),
             line: Vec::new(),
             passing: false,
+            reading: None,
             output: Arc::new(tokio::sync::Mutex::new(Some(Box::new(output)))),
             closed: CancellationToken::new(),
             rubbish,
@@ -151,6 +156,13 @@ impl Transport<RoleClient> for Lines {
 
     async fn receive(&mut self) -> Option<ServerJsonRpcMessage> {
         loop {
+            if let Some(reading) = &mut self.reading {
+                let message = reading.await.ok().flatten();
+                self.reading = None;
+                if message.is_some() {
+                    return message;
+                }
+            }
             match self.next().await {
                 Ok(true) => {}
                 Ok(false) => return None,
@@ -159,17 +171,14 @@ impl Transport<RoleClient> for Lines {
                     return None;
                 }
             }
-            let line = self.line.trim_ascii();
-            let message = match serde_json::from_slice(line) {
-                Ok(message) => Some(message),
-                Err(_) if line.is_empty() => None,
-                Err(error) => {
-                    self.rubbish.add(line);
-                    unreadable_answer(line, &error)
-                }
-            };
+            if self.line.len() > LONG {
+                let line = std::mem::take(&mut self.line);
+                let rubbish = self.rubbish.clone();
+                self.reading = Some(spawn_blocking(move || message(&line, &rubbish)));
+                continue;
+            }
+            let message = message(&self.line, &self.rubbish);
             self.line.clear();
-            self.line.shrink_to(64 * 1024);
             if message.is_some() {
                 return message;
             }
@@ -183,22 +192,25 @@ impl Transport<RoleClient> for Lines {
     }
 }
 
-/// An error in place of an answer that can't be read, so that whoever waits for it hears of it.
-fn unreadable_answer(line: &[u8], error: &serde_json::Error) -> Option<ServerJsonRpcMessage> {
-    let answer: Value = serde_json::from_slice(line).ok()?;
-    if answer.get("method").is_some() {
+/// The message in a line, or what stands in its place, if it is not rubbish.
+fn message(line: &[u8], rubbish: &Rubbish) -> Option<ServerJsonRpcMessage> {
+    let line = line.trim_ascii();
+    if line.is_empty() {
         return None;
     }
-    let id: RequestId = serde_json::from_value(answer.get("id")?.clone()).ok()?;
-    let problem = format!("the server's answer is not one of the protocol's: {error}");
-    Some(JsonRpcMessage::error(
-        ErrorData::internal_error(problem, None),
-        Some(id),
-    ))
+    match reading::read(line) {
+        Ok(message) => Some(message),
+        Err(instead) => {
+            rubbish.add(line);
+            instead.map(|instead| *instead)
+        }
+    }
 }
 
 #[cfg(test)]
 mod tests {
+    use serde_json::Value;
+
     use super::*;
 
     /// What comes of these bytes: the messages, and what else was counted.

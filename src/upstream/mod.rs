@@ -26,6 +26,7 @@ pub mod names;
 pub mod offers;
 mod onward;
 mod process;
+mod reading;
 pub mod requests;
 pub mod server;
 pub mod servers;

@@ -15,6 +15,7 @@ use super::{
     text::{self, TextMode},
     told::{self, Told},
 };
+use crate::base::json::has_more_values;
 
 /// A frame from an agent.
 #[derive(Debug)]
@@ -201,7 +202,7 @@ const MAX_VALUES: usize = 200_000;
 /// # Errors
 /// The message is not a frame.
 pub fn read(message: &str, mode: TextMode) -> Result<AgentFrame, FrameError> {
-    if message.len() > DEFAULT_MAX_MESSAGE && values(message) > MAX_VALUES {
+    if message.len() > DEFAULT_MAX_MESSAGE && has_more_values(message.as_bytes(), MAX_VALUES) {
         return of_too_many_values(message);
     }
     // serde would take an array for a struct's fields in their order.
@@ -281,21 +282,6 @@ pub fn read(message: &str, mode: TextMode) -> Result<AgentFrame, FrameError> {
         "pong" => AgentFrame::Pong { at: wire.at },
         other => AgentFrame::Unknown(other.to_owned()),
     })
-}
-
-/// At most how many values the JSON holds: one more than there are commas and opening brackets outside of strings.
-fn values(json: &str) -> usize {
-    let (mut count, mut in_string, mut escaped) = (1, false, false);
-    for byte in json.bytes() {
-        match byte {
-            _ if escaped => escaped = false,
-            b'\\' => escaped = in_string,
-            b'"' => in_string = !in_string,
-            b',' | b'[' | b'{' if !in_string => count += 1,
-            _ => {}
-        }
-    }
-    count
 }
 
 /// An answer with more values than are taken says so in the place of its result; other frames are none.

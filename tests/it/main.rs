@@ -105,4 +105,5 @@ mod upstream_real;
 mod upstream_rude;
 mod upstream_through;
 mod upstream_trust;
+mod weight;
 mod windows;

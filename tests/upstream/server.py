@@ -87,6 +87,9 @@ if MODE == "odd":
 if MODE == "given":
     with open(os.environ["TOOLS"]) as file:
         tools = {given["name"]: given for given in json.load(file)}
+if MODE == "heavy":
+    tool("values", "Answers with so many values.", count="integer")
+    tool("tells", "Says something of so many values that nobody asked for.", count="integer")
 if MODE == "many":
     for number in range(2_500):
         tool(f"tool-{number:04}", "One of many.")
@@ -135,6 +138,11 @@ def call(identifier, name, arguments, token):
         time.sleep(60)
     if name == "big":
         return text("x" * arguments["bytes"])
+    if name == "values":
+        return text("here", structuredContent={"values": [1] * arguments["count"]})
+    if name == "tells":
+        send({"method": "notifications/unheard-of", "params": {"values": [1] * arguments["count"]}})
+        return text("told")
     if name == "roots":
         send({"id": "roots", "method": "roots/list"})
         asked.wait(10)

@@ -34,7 +34,7 @@ const WHOLE: Duration = Duration::from_secs(120);
 const UNWANTED_TIME: Duration = Duration::from_secs(5);
 
 /// From how many bytes on a message is large.
-const LARGE: usize = 256 * 1024;
+pub const LARGE: usize = 256 * 1024;
 
 /// How many large messages are read at once; others wait.
 const LARGE_AT_ONCE: usize = 4;

@@ -9,16 +9,17 @@ use axum::{
     response::{IntoResponse, Response},
 };
 use rmcp::{
-    model::{ClientRequest, JsonRpcMessage},
+    model::{ClientRequest, JsonRpcMessage, ProtocolVersion},
     transport::streamable_http_server::{StreamableHttpServerConfig, StreamableHttpService},
 };
+use tokio::task::spawn_blocking;
 use tokio_util::sync::CancellationToken;
 
 use super::{
     accept,
     admission::{HttpAdmission, Unauthorized},
     batch,
-    body::{self, JSON, LargePlaces, MAX_BODY, Unread},
+    body::{self, JSON, LARGE, LargePlaces, MAX_BODY, Message, Unread},
     cors, early,
     sessions::{NO_SESSION, SESSION_ID, Sessions},
 };
@@ -29,10 +30,12 @@ use crate::{
     },
     computers::Fleet,
     mcp::{
-        incoming::{self, Incoming},
+        incoming::{self, Incoming, LONG},
         server::Server,
     },
 };
+
+const PROTOCOL_VERSION: HeaderName = HeaderName::from_static("mcp-protocol-version");
 
 const LAST_EVENT_ID: HeaderName = HeaderName::from_static("last-event-id");
 
@@ -193,6 +196,20 @@ impl Routes {
         None
     }
 
+    /// Which session a message with these headers is of.
+    fn session_of(&self, headers: &HeaderMap) -> Session {
+        let version = text(headers, &PROTOCOL_VERSION);
+        // Later revisions have none; their requests must say by this header that they are of them.
+        if version.is_some_and(|version| version >= ProtocolVersion::V_2026_07_28.as_str()) {
+            return Session::Known;
+        }
+        match text(headers, &SESSION_ID) {
+            Some(id) if self.inner.sessions.contains(id) => Session::Known,
+            Some(_) => Session::Gone,
+            None => Session::None,
+        }
+    }
+
     async fn message(&self, parts: Parts, body: Body, origin: Origin) -> Response {
         let declared = text(&parts.headers, &header::CONTENT_LENGTH)
             .and_then(|length| length.parse::<u64>().ok());
@@ -209,7 +226,18 @@ impl Routes {
                 return closing(answer.into_response());
             }
         };
-        let (message, opens_session) = match incoming::read(&message.bytes) {
+        let is_of_session = match self.session_of(&parts.headers) {
+            Session::Gone if message.bytes.len() > LARGE => {
+                return (StatusCode::NOT_FOUND, NO_SESSION).into_response();
+            }
+            // It can't be anything but an `initialize`, which is small.
+            Session::None => message.bytes.len() <= LARGE,
+            Session::Gone | Session::Known => true,
+        };
+        let Some((read, message)) = read(message, is_of_session).await else {
+            return StatusCode::INTERNAL_SERVER_ERROR.into_response();
+        };
+        let (message, opens_session) = match read {
             Incoming::Message(read) => {
                 let opens_session = matches!(
                     &*read,
@@ -220,9 +248,10 @@ impl Routes {
                     let later = [(header::RETRY_AFTER, "60")];
                     return (StatusCode::SERVICE_UNAVAILABLE, later, FULL).into_response();
                 }
-                match opens_session.then(|| serde_json::to_vec(&read)) {
+                let is_another = opens_session || matches!(&*read, JsonRpcMessage::Error(_));
+                match is_another.then(|| serde_json::to_vec(&read)) {
                     // As it was meant, which may not be as it came.
-                    Some(Ok(read)) => (read.into(), true),
+                    Some(Ok(read)) => (read.into(), opens_session),
                     _ => (message.into_bytes(), opens_session),
                 }
             }
@@ -252,6 +281,33 @@ impl Routes {
         }))
         .await
     }
+}
+
+/// What is known of a message's session before the message is read.
+#[derive(Debug, Clone, Copy)]
+enum Session {
+    /// There is one, or it needs none.
+    Known,
+    /// It is over, or never was.
+    Gone,
+    /// It names none.
+    None,
+}
+
+/// Reads a message, beside the one thread that serves all if it is long; a large one keeps its place for that time. None
+/// if that failed.
+async fn read(message: Message, is_of_session: bool) -> Option<(Incoming, Message)> {
+    if message.bytes.len() <= LONG {
+        return Some((incoming::read(&message.bytes), message));
+    }
+    let read = spawn_blocking(move || {
+        let read = match is_of_session {
+            true => incoming::read(&message.bytes),
+            false => Incoming::Refused(incoming::without_session(&message.bytes)),
+        };
+        (read, message)
+    });
+    read.await.ok()
 }
 
 /// This answer, to a request whose body is not wanted: it is read all the same, or the client is told that the connection

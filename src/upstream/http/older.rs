@@ -17,7 +17,7 @@ use rmcp::{
 use sse_stream::{Sse, SseStream};
 use tokio::{sync::mpsc, task::JoinHandle};
 
-use crate::upstream::lines::MAX_LINE;
+use crate::upstream::{lines::MAX_LINE, reading::read_beside};
 
 /// How many messages of the server wait to be read; then it waits.
 const INBOX: usize = 64;
@@ -79,15 +79,14 @@ impl Older {
                 let Some(data) = event.data.filter(|data| !data.trim().is_empty()) else {
                     continue;
                 };
-                match serde_json::from_str(&data) {
-                    Ok(message) => {
-                        if sender.send(message).await.is_err() {
-                            return;
-                        }
-                    }
-                    Err(error) => {
-                        tracing::warn!(%base, %error, "a server sends what is no message")
-                    }
+                let read = read_beside(data).await;
+                if read.is_err() {
+                    tracing::warn!(%base, "a server sends what is no message, or is too large for one");
+                }
+                if let Some(message) = read.map_or_else(|instead| instead.map(|one| *one), Some)
+                    && sender.send(message).await.is_err()
+                {
+                    return;
                 }
             }
         });

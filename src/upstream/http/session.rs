@@ -29,7 +29,10 @@ use serde::{Deserialize, de::IgnoredAny};
 use serde_json::value::RawValue;
 use sse_stream::Sse;
 
-use crate::{base::http::client::builder, upstream::login::pass::Pass};
+use crate::{
+    base::http::client::builder,
+    upstream::{login::pass::Pass, reading::in_place_of_too_many},
+};
 
 /// How often in a row a server may say that it is elsewhere.
 const MOST_MOVES: usize = 5;
@@ -317,7 +320,8 @@ impl StreamableHttpClient for Client {
                 }
             }
             Ok(StreamableHttpPostResponse::Sse(stream, session)) => {
-                let stream = stream.map(move |event| event.map(|event| addressed(event, &id)));
+                let read = move |event| addressed(bounded(event), &id);
+                let stream = stream.map(move |event| event.map(&read));
                 Ok(StreamableHttpPostResponse::Sse(stream.boxed(), session))
             }
             Err(StreamableHttpError::UnexpectedServerResponse(said))
@@ -351,9 +355,11 @@ impl StreamableHttpClient for Client {
     ) -> Result<BoxStream<'static, Result<Sse, SseError>>, Failure> {
         let uri = self.uri(uri);
         let auth = self.token().await?;
-        self.inner
+        let stream = self
+            .inner
             .get_stream(uri, session, last_event, auth, headers)
-            .await
+            .await?;
+        Ok(stream.map(|event| event.map(bounded)).boxed())
     }
 
     async fn get_stream_with_max_sse_event_size(
@@ -367,9 +373,11 @@ impl StreamableHttpClient for Client {
     ) -> Result<BoxStream<'static, Result<Sse, SseError>>, Failure> {
         let uri = self.uri(uri);
         let auth = self.token().await?;
-        self.inner
+        let stream = self
+            .inner
             .get_stream_with_max_sse_event_size(uri, session, last_event, auth, headers, largest)
-            .await
+            .await?;
+        Ok(stream.map(|event| event.map(bounded)).boxed())
     }
 }
 
@@ -389,6 +397,15 @@ fn is_about_sessions(said: &str) -> bool {
     ["session", "not initialized", "not initialised"]
         .iter()
         .any(|word| said.contains(word))
+}
+
+/// An event that has not more values than are read: an error in place of an answer that has, nothing in place of the rest.
+fn bounded(mut event: Sse) -> Sse {
+    let data = event.data.as_deref().unwrap_or_default();
+    if let Some(instead) = in_place_of_too_many(data.as_bytes()) {
+        event.data = instead.and_then(|instead| serde_json::to_string(&instead).ok());
+    }
+    event
 }
 
 /// An event of the answer to a request, with the request's id if it is the answer itself.
@@ -449,6 +466,21 @@ mod tests {
         ] {
             assert_eq!(addressed(data), after);
         }
+    }
+
+    #[test]
+    fn an_event_of_too_many_values_is_an_error_for_its_request_or_nothing() {
+        let many = format!("[{}0]", "0,".repeat(200_000));
+        let bounded = |data: String| bounded(Sse::default().data(data)).data;
+        let answer = bounded(format!(r#"{{"jsonrpc":"2.0","id":7,"result":{many}}}"#)).unwrap();
+        assert!(
+            answer.contains(r#""id":7"#) && answer.contains("200000 JSON values"),
+            "{answer}"
+        );
+        let told = format!(r#"{{"jsonrpc":"2.0","method":"notifications/x","params":{many}}}"#);
+        assert_eq!(bounded(told), None);
+        let small = r#"{"jsonrpc":"2.0","id":7,"result":{}}"#;
+        assert_eq!(bounded(small.to_owned()).as_deref(), Some(small));
     }
 
     #[test]
