@@ -35,6 +35,9 @@ const SECRET_WORDS: [&str; 10] = [
 /// What names of secrets are as a whole.
 const SECRET_NAMES: [&str; 4] = ["auth", "authorization", "pass", "pwd"];
 
+/// Variables of every shell whose names read like those of secrets: the folder that a person works in, and the one before.
+const FOLDERS: [&str; 2] = ["PWD", "OLDPWD"];
+
 /// How long a value of the environment is that is looked for in texts, in bytes: a shorter one is in anything.
 const SHORT: usize = 6;
 
@@ -52,7 +55,9 @@ impl Secrets {
         variables: impl IntoIterator<Item = (String, String)>,
     ) -> Self {
         let variables = variables.into_iter();
-        let secret = variables.filter(|(name, value)| is_secret_name(name) && value.len() >= SHORT);
+        let secret = variables.filter(|(name, value)| {
+            is_secret_name(name) && !FOLDERS.contains(&name.as_str()) && value.len() >= SHORT
+        });
         Self {
             tokens: tokens.into_iter().collect(),
             values: secret.map(|(_, value)| value).collect(),
@@ -235,6 +240,8 @@ mod tests {
         let variables = [
             ("GITHUB_TOKEN", "ghp_12345678"),
             ("HOME", "/home/somebody"),
+            ("PWD", "/srv/project"),
+            ("OLDPWD", "/srv/before"),
             ("CC_LINK_TOKEN", "abc"),
         ];
         let variables = variables.map(|(name, value)| (name.to_owned(), value.to_owned()));
@@ -265,6 +272,11 @@ mod tests {
             (
                 json!({"a": "abc /home/somebody"}),
                 json!({"a": "abc /home/somebody"}),
+            ),
+            // Nor is the folder that one works in, whatever its variable is called.
+            (
+                json!({"a": "/srv/project/x /srv/before/y"}),
+                json!({"a": "/srv/project/x /srv/before/y"}),
             ),
             (
                 json!({"code": "local my_token = 'x1' go()"}),
