@@ -259,6 +259,7 @@ impl Running {
                 "computer": row.computer,
                 "name": row.computer_name,
                 "begun": row.has_begun,
+                "waitsForPlayer": row.waits_for_player,
                 "outOfReach": row.is_away,
                 "since": timestamp(row.since),
                 "code": row.code,
@@ -312,6 +313,7 @@ fn call_in_words(bridge: &Bridge, call: &CallRow, now: SystemTime) -> String {
 /// `job 3fe-7 on 12 (Label: base), running for 12 s: dig()`.
 fn job_in_words(row: &JobRow, now: SystemTime) -> String {
     let state = match (row.has_begun, row.is_away) {
+        _ if row.waits_for_player => "waiting for the player's yes",
         (true, false) => "running",
         (true, true) => "begun, its computer out of reach,",
         (false, _) => "asked",

@@ -195,7 +195,8 @@ impl Clerk {
                 computer: computer.key,
                 computer_name: name_of(&computer.facts()),
                 is_away: computer.link().is_none(),
-                has_begun: job.stage() == Stage::Running,
+                has_begun: job.stage() == Stage::Running && !job.is_asking(),
+                waits_for_player: job.is_asking(),
                 since: job.started,
                 code: hidden::secrets().hidden(&job.code).into_owned(),
                 is_own: known.contains(&job.id),
@@ -230,6 +231,7 @@ impl Clerk {
         Answer::Computers {
             computers: computers.collect(),
             unreachable,
+            read_only: self.catalogue.policy().read_only,
         }
     }
 

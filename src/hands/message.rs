@@ -95,6 +95,9 @@ pub enum Answer {
         computers: Vec<ComputerRow>,
         /// Why this bridge reaches none, if it can't.
         unreachable: Option<String>,
+        /// Whether this bridge was started to change nothing.
+        #[serde(default)]
+        read_only: bool,
     },
     /// What came of an update.
     Updated {
@@ -148,6 +151,9 @@ pub struct JobRow {
     pub is_away: bool,
     /// Whether the computer has taken it.
     pub has_begun: bool,
+    /// Whether it waits there for the yes of the player.
+    #[serde(default)]
+    pub waits_for_player: bool,
     /// When it was asked for.
     pub since: SystemTime,
     /// The beginning of its code.

@@ -101,10 +101,12 @@ impl Errands {
         errand: Errand,
     ) -> Result<Value, String> {
         if errand.changes && policy.read_only {
-            return Err(
-                "The mcp-bridge that was asked was started with --read-only: it changes nothing."
-                    .to_owned(),
-            );
+            // One that may is asked first.
+            return Err(format!(
+                "The only mcp-bridge of this version that reaches this computer, process {}, was started with --read-only \
+                 and changes nothing there. Start one without: your MCP client, or `mcp-bridge serve`.",
+                std::process::id()
+            ));
         }
         let computer = choose(Some(computer), fleet).await;
         let computer = computer.map_err(|problem| problem.to_string())?;
@@ -189,13 +191,7 @@ impl Others for Person<'_> {
     }
 
     fn search(&self, _: &str) -> Searched {
-        Searched {
-            tools: Vec::new(),
-            refused: Vec::new(),
-            words: Vec::new(),
-            are_any: false,
-            knows_others: false,
-        }
+        Searched::default()
     }
 
     fn extended(&self, _: &str) -> Option<PromptSpec> {

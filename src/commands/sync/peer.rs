@@ -1,7 +1,8 @@
 //! Computers as this command asks them: through whichever bridge runs.
 
 use std::{
-    collections::BTreeMap,
+    cmp::Reverse,
+    collections::{BTreeMap, BTreeSet},
     path::PathBuf,
     sync::{Mutex, PoisonError},
     time::Duration,
@@ -30,10 +31,15 @@ const TO_ANSWER: Duration = Duration::from_secs(4);
 /// How long a bridge has for one errand: longer than it gives the computer.
 const TO_RUN: Duration = TIME_WITH_PLAYER.saturating_add(Duration::from_secs(15));
 
-/// The computers that a bridge of this version tells of.
+/// The computers that bridges of this version tell of.
 pub struct Known {
     shared: PathBuf,
-    bridge: String,
+    bridges: Vec<OfBridge>,
+}
+
+/// What one bridge tells.
+struct OfBridge {
+    name: String,
     linked: Vec<ComputerRow>,
 }
 
@@ -41,15 +47,12 @@ impl Known {
     /// Asks which there are.
     pub fn ask(folders: &Folders) -> anyhow::Result<Self> {
         let shared = folders.shared.clone();
-        let asked = computers(&shared)?;
-        let (bridge, linked) = asked.context(
-            "No mcp-bridge of this version runs that could be asked. Start your MCP client, or `mcp-bridge serve`.",
-        )?;
-        Ok(Self {
-            shared,
-            bridge,
-            linked,
-        })
+        let bridges = bridges(&shared)?;
+        anyhow::ensure!(
+            !bridges.is_empty(),
+            "No mcp-bridge of this version runs that could be asked. Start your MCP client, or `mcp-bridge serve`."
+        );
+        Ok(Self { shared, bridges })
     }
 
     /// The one that is called so, by its number or its label.
@@ -61,48 +64,61 @@ impl Known {
                 .and_then(|(_, label)| label.strip_suffix(')'));
             row.computer.to_string() == called || label.is_some_and(|label| label == called)
         };
-        let meant: Vec<_> = self.linked.iter().filter(is_it).collect();
-        let row = match meant.as_slice() {
-            [row] => *row,
-            [] => {
-                let names: Vec<_> = self.linked.iter().map(|row| row.name.as_str()).collect();
-                let linked = match names.is_empty() {
-                    true => "No computer is linked now: start `mcp-computer` on it in the game."
-                        .to_owned(),
-                    false => format!("Linked now: {}.", names.join(", ")),
-                };
-                anyhow::bail!("No computer {} is linked. {linked}", one_line(called));
-            }
-            _ => anyhow::bail!(
+        let meant = self.bridges.iter().map(|bridge| {
+            let rows: Vec<_> = bridge.linked.iter().filter(is_it).collect();
+            (bridge, rows)
+        });
+        let Some((bridge, rows)) = meant.into_iter().find(|(_, rows)| !rows.is_empty()) else {
+            let all = self.bridges.iter().flat_map(|bridge| &bridge.linked);
+            let names: BTreeSet<_> = all.map(|row| (row.computer, row.name.as_str())).collect();
+            let names: Vec<_> = names.into_iter().map(|(_, name)| name).collect();
+            let linked = match names.is_empty() {
+                true => {
+                    "No computer is linked now: start `mcp-computer` on it in the game.".to_owned()
+                }
+                false => format!("Linked now: {}.", names.join(", ")),
+            };
+            anyhow::bail!("No computer {} is linked. {linked}", one_line(called));
+        };
+        let [row] = rows.as_slice() else {
+            anyhow::bail!(
                 "Several computers have the label {}: give the number.",
                 one_line(called)
-            ),
+            );
         };
         Ok(ThroughBridge {
             shared: self.shared.clone(),
             computer: row.computer,
             name: row.name.clone(),
-            bridge: Mutex::new(Some(self.bridge.clone())),
+            bridge: Mutex::new(Some(bridge.name.clone())),
         })
     }
 }
 
-/// The bridge of this version that knows the most linked computers, and those.
-fn computers(shared: &std::path::Path) -> anyhow::Result<Option<(String, Vec<ComputerRow>)>> {
+/// The bridges of this version and the computers that are linked to each: first those that may change something there, and
+/// of them those that know the most.
+fn bridges(shared: &std::path::Path) -> anyhow::Result<Vec<OfBridge>> {
     let round = mailbox::ask(shared, &Question::Computers, TO_ANSWER)
         .with_context(|| format!("the bridges can't be asked: {}", shared.display()))?;
     let own = round
         .told
         .into_iter()
         .filter(|(_, told)| told.version == env!("CARGO_PKG_VERSION"));
-    let known = own.filter_map(|(name, told)| match told.answer {
-        Answer::Computers { mut computers, .. } => {
-            computers.retain(|row| row.left.is_none());
-            Some((name, computers))
-        }
-        _ => None,
-    });
-    Ok(known.max_by_key(|(_, computers)| computers.len()))
+    let mut known: Vec<_> = own
+        .filter_map(|(name, told)| match told.answer {
+            Answer::Computers {
+                computers: mut linked,
+                read_only,
+                ..
+            } => {
+                linked.retain(|row| row.left.is_none());
+                Some((read_only, OfBridge { name, linked }))
+            }
+            _ => None,
+        })
+        .collect();
+    known.sort_by_key(|(read_only, bridge)| (*read_only, Reverse(bridge.linked.len())));
+    Ok(known.into_iter().map(|(_, bridge)| bridge).collect())
 }
 
 /// A computer.
@@ -126,15 +142,18 @@ impl ThroughBridge {
             return Ok(bridge);
         }
         let shared = self.shared.clone();
-        let found = spawn_blocking(move || computers(&shared)).await;
-        match found.map_err(|error| error.to_string())? {
-            Ok(Some((bridge, _))) => {
-                *self.bridge.lock().unwrap_or_else(PoisonError::into_inner) = Some(bridge.clone());
-                Ok(bridge)
-            }
-            Ok(None) => Err("No mcp-bridge runs any more that could be asked.".to_owned()),
-            Err(error) => Err(format!("{error:#}.")),
-        }
+        let found = spawn_blocking(move || bridges(&shared)).await;
+        let found = found.map_err(|error| error.to_string())?;
+        let found = found.map_err(|error| format!("{error:#}."))?;
+        let knows_it = |bridge: &&OfBridge| {
+            let mut linked = bridge.linked.iter();
+            linked.any(|row| row.computer == self.computer)
+        };
+        // One that does not know the computer says what became of it.
+        let bridge = found.iter().find(knows_it).or(found.first());
+        let bridge = bridge.ok_or("No mcp-bridge runs any more that could be asked.")?;
+        *self.bridge.lock().unwrap_or_else(PoisonError::into_inner) = Some(bridge.name.clone());
+        Ok(bridge.name.clone())
     }
 }
 

@@ -49,6 +49,18 @@ async fn exec(bridge: &mut Bridge, code: &str, ms: u64) -> u64 {
     bridge.start_call("exec-lua", arguments).await
 }
 
+/// What a command says that a person enters.
+async fn outside(bridge: &Bridge, arguments: &[&str]) -> String {
+    let mut command = tokio::process::Command::new(env!("CARGO_BIN_EXE_mcp-bridge"));
+    command
+        .args(arguments)
+        .env("MCP_BRIDGE_CONFIG_DIR", bridge.folder.path().join("config"))
+        .env("MCP_BRIDGE_STATE_DIR", bridge.folder.path().join("state"))
+        .kill_on_drop(true);
+    let output = soon("the command ends", command.output()).await.unwrap();
+    String::from_utf8(output.stdout).unwrap()
+}
+
 /// The id of the job that an answer names.
 fn job_of(answer: &str) -> String {
     let (_, rest) = answer.split_once("as job ").expect(answer);
@@ -102,6 +114,19 @@ async fn what_a_player_says_yes_to_runs_and_what_they_say_no_to_does_not() {
             is(jobs.contains("waiting for the player's yes"), jobs)
         })
         .await;
+        // So is whoever asks from outside.
+        let jobs = outside(&bridge, &["jobs"]).await;
+        assert!(
+            jobs.contains("waiting for the player's yes for ") && !jobs.contains("running for"),
+            "{jobs}"
+        );
+        let jobs = outside(&bridge, &["jobs", "--json"]).await;
+        let jobs: Value = serde_json::from_str(&jobs).unwrap();
+        let job = &jobs["jobs"][0];
+        assert!(
+            job["begun"] == false && job["waitsForPlayer"] == true,
+            "{jobs}"
+        );
         computer.type_line("yes");
         let answer = bridge.answer(call).await;
         assert_eq!(answer.text, "=> 2");

@@ -1,7 +1,7 @@
 //! `mcp-bridge sync`, as a person enters it.
 
 use super::{Allowed, User, has, has_not};
-use crate::common::{is, until};
+use crate::common::{bridge::Bridge, is, until};
 
 #[tokio::test]
 async fn a_person_syncs_any_folder_and_is_told_file_by_file() {
@@ -75,6 +75,43 @@ async fn a_person_syncs_any_folder_and_is_told_file_by_file() {
         &noted,
         "No mcp-bridge of this version runs that could be asked.",
     );
+}
+
+#[tokio::test]
+async fn a_bridge_that_may_write_is_asked_before_one_that_is_read_only() {
+    let mut user = User::new(Allowed::Nothing).await;
+    let _computer = user.computer(12, "").await;
+    let port = user.bridge.link_port().await.port().to_string();
+    let mut read_only = Bridge::start_with(|command| {
+        command
+            .arg("--read-only")
+            .env("MCP_BRIDGE_STATE_DIR", user.home.path().join("state"))
+            .env("CC_LINK_PORT", port);
+    });
+    read_only.initialize("2025-11-25").await;
+    read_only.linked(12).await;
+    user.write("main.lua", "1");
+    let (is_well, said, noted) = user.enters(&["programs", "12:/programs"]).await;
+    assert!(is_well, "{said}{noted}");
+
+    // Where there is none but that, it is named, with what to do.
+    user.bridge.close_input();
+    user.bridge.ended().await;
+    read_only.linked(12).await;
+    user.write("main.lua", "2");
+    let (is_well, said, noted) = user.enters(&["programs", "12:/programs"]).await;
+    assert!(!is_well);
+    has(
+        &(said + &noted),
+        &format!(
+            "process {}, was started with --read-only and changes nothing there. Start one without",
+            read_only.pid()
+        ),
+    );
+    // What changes nothing on the computer goes on.
+    let (is_well, said, noted) = user.enters(&["programs", "12:/programs", "--pull"]).await;
+    assert!(is_well, "{said}{noted}");
+    read_only.leave().await;
 }
 
 #[cfg(unix)]
