@@ -1,6 +1,7 @@
 -- Signals on the sides of a computer, and in bundled cables.
 
 local errors = require("shared.errors")
+local all_signals = require("parts.signals")
 
 local game = redstone
 local format, sort = string.format, table.sort
@@ -14,16 +15,6 @@ local function colours_by_name()
     end
   end
   return values
-end
-
--- The names of the colours in a bundle.
-local function names_in(bundle)
-  local names = {}
-  for name, value in pairs(colors) do
-    if type(value) == "number" and colors.test(bundle, value) then names[#names + 1] = name end
-  end
-  sort(names)
-  return names
 end
 
 local function bundle_of(names, known)
@@ -76,21 +67,6 @@ end
 local function put_out(levels, bundles)
   for side, level in pairs(levels) do game.setAnalogOutput(side, level) end
   for side, bundle in pairs(bundles) do game.setBundledOutput(side, bundle) end
-end
-
-local function all_signals(sides)
-  local answer = { input = {}, output = {}, bundledInput = {}, bundledOutput = {} }
-  for _, side in ipairs(sides) do
-    answer.input[side], answer.output[side] = game.getAnalogInput(side), game.getAnalogOutput(side)
-    for into, bundle in pairs({
-      bundledInput = game.getBundledInput(side), bundledOutput = game.getBundledOutput(side),
-    }) do
-      if bundle ~= 0 then answer[into][side] = names_in(bundle) end
-    end
-  end
-  if not next(answer.bundledInput) then answer.bundledInput = nil end
-  if not next(answer.bundledOutput) then answer.bundledOutput = nil end
-  return answer
 end
 
 --- `redstone`.

@@ -64,6 +64,7 @@ fn worst() -> Vec<(&'static str, Value)> {
             "redstone",
             json!({"bundled": {"left": ["x".repeat(20_000)]}}),
         ),
+        ("read-redstone", json!({})),
         ("wait-event", json!({"event": "much", "timeoutMs": 60_000})),
         (
             "wait-event",

@@ -164,6 +164,7 @@ async fn where_nothing_may_be_changed_what_reads_runs_and_the_rest_is_refused() 
         ("search-files", json!({"query": "x"})),
         ("list-peripherals", json!({})),
         ("wait-event", json!({"timeoutMs": 50})),
+        ("read-redstone", json!({})),
         ("lookup", json!({"query": "turtle"})),
     ] {
         let answer = bridge.call(tool, arguments).await;
