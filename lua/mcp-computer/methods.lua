@@ -105,7 +105,7 @@ end
 by_name["run-program"] = function(params, start)
   local command = params.command
   if type(command) ~= "string" or not find(command, "%S") then
-    return refusal("run-program needs a command line in params.command", "Such as \"ls /\"."), false
+    return refusal("the command is empty", "Such as \"ls /\"."), false
   end
   if not is_where(params.where) then return refusal(WRONG_WHERE), false end
   if not is_size(params.width) or not is_size(params.height) then

@@ -19,7 +19,7 @@ local LACKING = {
   [TERMINAL] = WITHOUT_SHELL,
   [TAB] = WITHOUT_SHELL,
   [JOB] = "no job here has a screen of its own",
-  [MONITOR] = "what is on monitors is not known here",
+  [MONITOR] = WITHOUT_SHELL .. "; what is drawn on monitors from then on is seen",
 }
 
 local providers = {}

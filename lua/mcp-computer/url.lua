@@ -23,7 +23,8 @@ function url.parse(address)
   if find(address, "[%s%c]") then return nil, "The URL has a blank in it: " .. address end
   local scheme, rest = match(address, "^(%a[%w+.-]*)://(.*)$")
   if not scheme then
-    return nil, "The URL must begin with ws:// - did you mean ws://" .. match(address, "^/*(.*)$") .. " ?"
+    return nil, address .. " is no command; a URL begins with ws:// - did you mean ws://"
+      .. match(address, "^/*(.*)$") .. " ?"
   end
   scheme = lower(scheme)
   if not DEFAULT_PORTS[scheme] then

@@ -498,7 +498,10 @@ async fn screens_that_are_not_there_are_named_with_what_to_do() {
         unseen.text
     );
     for (target, why) in [
-        ("monitor_7", "monitor"),
+        (
+            "monitor_7",
+            "mcp-computer --shell`; what is drawn on monitors from then on",
+        ),
         ("job 0000-99", "There is no job 0000-99."),
         ("tab 2", "--shell"),
     ] {
