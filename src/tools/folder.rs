@@ -386,8 +386,8 @@ impl Folders {
                         &file,
                         Some(entry.line),
                         format!(
-                            "the {kind} {name} is defined twice: here and in {other}. The latter is used; rename one of \
-                             them"
+                            "the {kind} {name} is defined twice: here and in {other}. That one is used, and this one is \
+                             not; rename one of them"
                         ),
                     ));
                     continue;

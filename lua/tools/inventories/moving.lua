@@ -95,6 +95,22 @@ local function stacks_of(sources, item, slot)
   return stacks, problems
 end
 
+-- What is in these stacks that has this in its name, as `list-items` would find it: how many of each.
+local function alike_to(item, stacks)
+  local counts, names = {}, {}
+  local looked_for = gsub(item, "^minecraft:", ""):lower()
+  for _, stack in ipairs(stacks) do
+    local name = gsub(stack.name, "^minecraft:", "")
+    if find(name:lower(), looked_for, 1, true) then
+      if not counts[name] then names[#names + 1] = name end
+      counts[name] = (counts[name] or 0) + stack.count
+    end
+  end
+  table.sort(names)
+  for i, name in ipairs(names) do names[i] = counts[name] .. " " .. name end
+  return names
+end
+
 local function push(stack, count, to, to_slot, turtle_name)
   if stack.from == TURTLE then
     return peripheral.call(to, "pullItems", turtle_name, stack.slot, count, to_slot)
@@ -251,7 +267,9 @@ local function move(arguments)
   local where = arguments.from or #sources .. " inventories"
   if arguments.slot then where = format("slot %d of %s", arguments.slot, where) end
   if there == 0 then
-    return nil, format("Nothing was moved: there is no %s in %s.%s", what, where,
+    local alike = item and alike_to(item, (stacks_of(sources, nil, arguments.slot))) or {}
+    return nil, format("Nothing was moved: there is no %s in %s%s.%s", what, where,
+      #alike > 0 and format("; there is %s", words.some(alike, NAMES)) or "",
       #unread > 0 and " Not read: " .. concat(unread, "; ") or "")
   end
 

@@ -27,6 +27,9 @@ const FOR_END: usize = 160;
 /// How many are named in a line each, where words say what is looked for: those that follow hardly fit.
 const NAMED: usize = 20;
 
+/// How many of the client's own list are named where nothing else fits.
+const IN_LIST: usize = 3;
+
 /// How much of a description stands in such a line, in characters.
 const IN_A_LINE: usize = 110;
 
@@ -68,10 +71,7 @@ pub fn answer(searched: &Searched, asked: &Asked<'_>, paused: Option<&Paused>) -
     if tools.is_empty() {
         parts.push(match (total, searched.are_any) {
             (0, false) => format!("There are no tools{besides}."),
-            (0, true) => format!(
-                "No tool has any of these words: {}{besides}. Without a query all are named{besides}.",
-                searched.words.join(", ")
-            ),
+            (0, true) => without_hits(searched),
             _ => format!("There are {total} tools{besides}, and no more."),
         });
     } else {
@@ -94,6 +94,24 @@ pub fn answer(searched: &Searched, asked: &Asked<'_>, paused: Option<&Paused>) -
     }
     parts.extend(end);
     parts.join("\n\n")
+}
+
+/// That nothing fits; of what the client knows from its list, what does.
+fn without_hits(searched: &Searched) -> String {
+    let words = searched.words.join(", ");
+    if !searched.knows_others {
+        return format!("No tool has any of these words: {words}. Without a query all are named.");
+    }
+    let in_list = match searched.in_list.as_slice() {
+        [] => String::new(),
+        names => format!(
+            " Of those {} may be what you look for.",
+            names[..names.len().min(IN_LIST)].join(", ")
+        ),
+    };
+    format!(
+        "Besides those in your list no tool has any of these words: {words}.{in_list} Without a query all others are named."
+    )
 }
 
 /// What is left of an answer, in bytes.
@@ -401,6 +419,24 @@ mod tests {
         }
         let text = answer(&found(tools), &asked("x", 5_000), None);
         assert_eq!(text, "There are 1000 tools, and no more.");
+    }
+
+    #[test]
+    fn where_nothing_else_fits_it_is_said_what_of_the_clients_own_list_does() {
+        let searched = Searched {
+            words: vec!["chest".to_owned(), "iron".to_owned()],
+            knows_others: true,
+            in_list: ["list-items", "move-items", "map", "exec-lua"]
+                .map(str::to_owned)
+                .to_vec(),
+            ..found(Vec::new())
+        };
+        let text = answer(&searched, &asked("which chest has iron", 0), None);
+        assert_eq!(
+            text,
+            "Besides those in your list no tool has any of these words: chest, iron. Of those list-items, move-items, map \
+             may be what you look for. Without a query all others are named."
+        );
     }
 
     #[test]

@@ -57,4 +57,6 @@ pub struct Searched {
     pub are_any: bool,
     /// Whether there are others, which were left out since the client knows them from its list.
     pub knows_others: bool,
+    /// The names of those of them that fit, the best first.
+    pub in_list: Vec<String>,
 }

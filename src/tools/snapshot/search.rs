@@ -24,7 +24,10 @@ impl View {
                 Some(listing) => match listing.verdict {
                     Verdict::Refused(why) => Refusal::ByPolicy(why),
                     _ if stays(name) => continue,
-                    Verdict::Listed if knows_its_list => continue,
+                    Verdict::Listed if knows_its_list => {
+                        searched.in_list.push(name.to_owned());
+                        continue;
+                    }
                     Verdict::Listed | Verdict::Reachable => {
                         best = best.max(score);
                         searched.tools.push(listing.shown.clone());
