@@ -337,15 +337,7 @@ async fn inspect(era: &'static str) {
             "42",
         ),
         // With a handshake it has listed first, and so knows all.
-        (
-            "find-tools",
-            json!({"query": "ping"}),
-            0,
-            match era {
-                "legacy" => "besides those in your list",
-                _ => "probe-computers",
-            },
-        ),
+        ("find-tools", json!({"query": "ping"}), 0, "probe-computers"),
         (
             "call-tool",
             json!({"name": "exec-lua", "arguments": {"code": "6 * 7"}}),

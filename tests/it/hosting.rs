@@ -250,7 +250,7 @@ async fn a_stopped_agent_leaves_the_shell_and_begins_again_in_it() {
         typed(&computer, "asks", "name?").await;
         typed(&computer, "Bob", "hello Bob").await;
         typed(&computer, "mcp-computer pause", "No mcp-computer runs").await;
-    typed(&computer, "mcp-computer stat", "stat is no command;").await;
+        typed(&computer, "mcp-computer stat", "stat is no command;").await;
         typed(
             &computer,
             &format!("mcp-computer --shell ws://{port}"),
