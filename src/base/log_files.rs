@@ -1,7 +1,7 @@
 //! The files of the log: a new one each day and whenever one is full, the oldest removed. Several bridges write side by
 //! side, each line by one append; nothing is ever renamed under another's hands.
 //!
-//! What a bridge logs is written by the [`scribe`]: a disk that hangs takes lines of the log, and holds up nothing else.
+//! What a bridge logs is written by the [`scribe`](super::scribe): a disk that hangs takes lines of the log, and holds up nothing else.
 
 use std::{
     fs::{self, File},

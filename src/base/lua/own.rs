@@ -3,7 +3,7 @@
 //!
 //! Each folder with a manifest is a set of tools, prompts and resources. What one handler is made of stands in a folder of
 //! its name beside it, what several sets share in `shared/`: they `require` it, and the bridge sends it along
-//! ([`modules`](super::modules)).
+//! ([`modules`]).
 
 use include_dir::{Dir, include_dir};
 use thiserror::Error;

@@ -40,7 +40,7 @@ pub trait Peer: Send + Sync {
     /// What a person is told.
     fn name(&self) -> String;
 
-    /// Asks it, and gives the value that came back, whose strings are bytes (see [`byte_text`]).
+    /// Asks it, and gives the value that came back, whose strings are bytes (see [`byte_text`](crate::base::byte_text)).
     ///
     /// # Errors
     /// Why there is none, in whole sentences.
