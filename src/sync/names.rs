@@ -3,6 +3,8 @@
 //! What comes from a computer may be of anybody who plays there, and must not be run by a person's tools by itself. So only
 //! such files are taken as programs of the game have, and of those none whose name is one that a tool looks for.
 
+use std::collections::BTreeMap;
+
 /// The longest name of a file or folder, in bytes.
 const LONGEST: usize = 120;
 
@@ -315,6 +317,27 @@ pub fn unsafe_contents(bytes: &[u8]) -> Option<&'static str> {
     RUN.iter()
         .any(|begin| bytes.starts_with(begin))
         .then_some("it is a program of this machine by its first bytes")
+}
+
+/// Takes out of these files, by their paths, those whose paths differ only in capital and small letters, since on some
+/// systems they are one; notes them as left out, for this reason.
+pub fn without_twins<T>(
+    files: &mut BTreeMap<String, T>,
+    left: &mut BTreeMap<String, String>,
+    why: &str,
+) {
+    let mut by_lower: BTreeMap<String, Vec<String>> = BTreeMap::new();
+    for path in files.keys() {
+        by_lower
+            .entry(path.to_lowercase())
+            .or_default()
+            .push(path.clone());
+    }
+    let twins = by_lower.into_values().filter(|paths| paths.len() > 1);
+    for twin in twins.flatten() {
+        files.remove(&twin);
+        left.insert(twin, why.to_owned());
+    }
 }
 
 /// A folder of the game as the game writes it: `/programs/farm`. Or what is wrong with it.

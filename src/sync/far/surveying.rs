@@ -10,12 +10,16 @@ use crate::{
     base::text::one_line,
     sync::{
         entry::{Entry, LARGEST, LARGEST_IN_ALL, MOST_FILES, TOO_LARGE},
-        names,
+        names::{self, without_twins},
     },
 };
 
 /// How many answers tell of one folder at most: each but the last has [`ROOM`] of names.
 const PAGES: usize = 64;
+
+/// Why a file is left out of which there is another on the computer, but for capital letters.
+const TWIN: &str =
+    "the computer has another of the same name but for capital letters: rename one of them there";
 
 /// What a computer's folder has.
 #[derive(Debug, Default)]
@@ -102,7 +106,7 @@ pub async fn survey(
         match page.next {
             Some(next) if next > from => from = next,
             _ => {
-                without_twins(&mut survey);
+                without_twins(&mut survey.files, &mut survey.left, TWIN);
                 return Ok(Some(survey));
             }
         }
@@ -134,25 +138,5 @@ fn add(survey: &mut Survey, found: Found) {
                 .unwrap_or_else(|| "it can't be read".to_owned());
             survey.left.insert(path, one_line(&problem).into_owned());
         }
-    }
-}
-
-/// Takes out files whose names differ only in capital and small letters: on some systems they are one.
-fn without_twins(survey: &mut Survey) {
-    let mut by_lower: BTreeMap<String, Vec<String>> = BTreeMap::new();
-    for path in survey.files.keys() {
-        by_lower
-            .entry(path.to_lowercase())
-            .or_default()
-            .push(path.clone());
-    }
-    for twin in by_lower
-        .into_values()
-        .filter(|paths| paths.len() > 1)
-        .flatten()
-    {
-        survey.files.remove(&twin);
-        let why = "the computer has another of the same name but for capital letters: rename one of them there";
-        survey.left.insert(twin, why.to_owned());
     }
 }

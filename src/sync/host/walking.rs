@@ -10,7 +10,7 @@ use crate::sync::{
     digest,
     entry::{Entry, LARGEST, LARGEST_IN_ALL, MOST_FILES, TOO_LARGE},
     ignored::Ignored,
-    names,
+    names::{self, without_twins},
 };
 
 /// The most files and folders that are looked at, those that are ignored included.
@@ -18,6 +18,10 @@ const WALKED: usize = 20_000;
 
 /// The largest `.gitignore` that is read, in bytes.
 const LARGEST_IGNORE: u64 = 256 * 1024;
+
+/// Why a file is left out of which there is another here, but for capital letters.
+const TWIN: &str = "another has the same name but for capital letters, and may be the same file in the game: rename one of \
+                    them";
 
 /// What is in a folder.
 #[derive(Debug, Default)]
@@ -38,7 +42,7 @@ pub(super) fn walk(folder: &Dir) -> Result<Tree, Stop> {
         bytes: 0,
     };
     walk.folder(folder, "")?;
-    without_twins(&mut walk.tree);
+    without_twins(&mut walk.tree.files, &mut walk.tree.left, TWIN);
     Ok(walk.tree)
 }
 
@@ -162,25 +166,5 @@ impl Walk {
 
     fn leave(&mut self, path: String, why: impl ToString) {
         self.tree.left.insert(path, why.to_string());
-    }
-}
-
-/// Takes out files whose names differ only in capital and small letters: on some systems they are one.
-fn without_twins(tree: &mut Tree) {
-    let mut by_lower: BTreeMap<String, Vec<String>> = BTreeMap::new();
-    for path in tree.files.keys() {
-        by_lower
-            .entry(path.to_lowercase())
-            .or_default()
-            .push(path.clone());
-    }
-    for twin in by_lower
-        .into_values()
-        .filter(|paths| paths.len() > 1)
-        .flatten()
-    {
-        tree.files.remove(&twin);
-        let why = "another has the same name but for capital letters, and may be the same file in the game: rename one of them";
-        tree.left.insert(twin, why.to_owned());
     }
 }
