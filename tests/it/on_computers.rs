@@ -3,37 +3,16 @@
 
 use std::{fs, path::Path, time::Instant};
 
-use mcp_bridge::{
-    link::agent,
-    simulator::{Computer, ComputerOptions},
-};
+use mcp_bridge::link::agent;
 use serde_json::{Value, json};
-use tokio::runtime::Handle;
 
 use crate::{
     bridges::Place,
-    common::{bridge::Bridge, computer, tools::Tools},
+    common::{bridge::Bridge, computer, linked::of_version, tools::Tools},
 };
 
 /// The agent of 1.0.0, as its bridge served it.
 const RELEASED: &str = include_str!("released/mcp-computer-1.0.0.lua");
-
-/// A simulated computer with this agent.
-async fn simulated(
-    bridge: &mut Bridge,
-    id: u64,
-    version: &str,
-    agent: impl Into<String>,
-) -> Computer {
-    let port = bridge.link_port().await;
-    let mut options = ComputerOptions::new(id).with_file("mcp-computer.lua", agent.into());
-    options.version = version.parse().unwrap();
-    options.clock_speed = 10.0;
-    let program = format!("mcp-computer ws://{port}");
-    let computer = Computer::start(options, &program, &Handle::current()).unwrap();
-    bridge.linked(id).await;
-    computer
-}
 
 /// Calls a tool for a computer as a client that wants to be told.
 async fn call(bridge: &mut Bridge, tool: &str, computer: u64) -> u64 {
@@ -99,7 +78,7 @@ async fn a_handler_on_a_computer_tells_its_progress_while_it_runs() {
     });
     bridge.initialize("2025-11-25").await;
     for (id, version) in [(1, "1.80"), (2, "1.89"), (3, "1.113.1")] {
-        let _computer = simulated(&mut bridge, id, version, agent::program()).await;
+        let _computer = of_version(&mut bridge, id, version, agent::program()).await;
         let steps = call(&mut bridge, "steps", id).await;
         let mut said = String::new();
         let counted = loop {
@@ -151,7 +130,7 @@ async fn what_a_handler_on_a_computer_tells_is_bounded_and_the_last_is_told() {
          progress('last', 3001) return 'done'",
     );
     let mut bridge = tools.bridge(&[]).await;
-    let _computer = simulated(&mut bridge, 1, "1.113.1", agent::program()).await;
+    let _computer = of_version(&mut bridge, 1, "1.113.1", agent::program()).await;
     let start = Instant::now();
     let flood = call(&mut bridge, "floods", 1).await;
     let (progress, logged, answer) = told_until_answer(&mut bridge, flood).await;
@@ -232,7 +211,7 @@ async fn json_is_the_same_wherever_a_handler_runs() {
         (3, "1.89", &agents[1]),
         (4, "1.113.1", &agents[1]),
     ] {
-        computers.push(simulated(&mut bridge, id, version, agent).await);
+        computers.push(of_version(&mut bridge, id, version, agent).await);
     }
     let old = computer::version_1_agent(5, "old");
     let serving = computer::Computer::link(port, 5, Some("old"))
@@ -255,7 +234,7 @@ async fn on_older_agents_what_a_handler_tells_is_printed() {
     tools.add_on_computer("steps", handler);
     let mut bridge = tools.bridge(&[]).await;
     let port = bridge.link_port().await;
-    let _released = simulated(&mut bridge, 1, "1.89", RELEASED).await;
+    let _released = of_version(&mut bridge, 1, "1.89", RELEASED).await;
     let old = computer::version_1_agent(2, "old");
     let serving = computer::Computer::link(port, 2, Some("old"))
         .await

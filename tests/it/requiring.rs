@@ -3,16 +3,13 @@
 
 use std::process::Command;
 
-use mcp_bridge::{
-    link::agent,
-    simulator::{Computer, ComputerOptions},
-};
+use mcp_bridge::link::agent;
 use serde_json::json;
-use tokio::runtime::Handle;
 
 use crate::common::{
     bridge::Bridge,
     computer, is,
+    linked::of_version,
     tools::{Tools, manifest},
     until,
 };
@@ -50,18 +47,6 @@ fn tools() -> Tools {
     tools
 }
 
-/// A simulated computer with this agent, linked.
-async fn simulated(bridge: &mut Bridge, id: u64, version: &str, agent: &str) -> Computer {
-    let port = bridge.link_port().await;
-    let mut options = ComputerOptions::new(id).with_file("mcp-computer.lua", agent);
-    options.version = version.parse().unwrap();
-    options.clock_speed = 10.0;
-    let program = format!("mcp-computer ws://{port}");
-    let computer = Computer::start(options, &program, &Handle::current()).unwrap();
-    bridge.linked(id).await;
-    computer
-}
-
 #[tokio::test]
 async fn what_a_handler_requires_goes_along_to_agents_of_every_age_and_errors_name_its_file() {
     let tools = tools();
@@ -74,7 +59,7 @@ async fn what_a_handler_requires_goes_along_to_agents_of_every_age_and_errors_na
         (2, "1.113.1", &agent),
         (3, "1.89", RELEASED),
     ] {
-        computers.push(simulated(&mut bridge, id, version, agent).await);
+        computers.push(of_version(&mut bridge, id, version, agent).await);
     }
     let old = computer::version_1_agent(4, "old");
     let serving = computer::Computer::link(port, 4, Some("old"))
@@ -118,7 +103,7 @@ async fn a_module_that_changes_is_sent_anew_and_a_broken_one_leaves_the_last_goo
     let tools = tools();
     tools.add("mark", "return 'before'");
     let mut bridge = tools.bridge(&[]).await;
-    let _computer = simulated(&mut bridge, 1, "1.113.1", &agent::program()).await;
+    let _computer = of_version(&mut bridge, 1, "1.113.1", &agent::program()).await;
     let call = json!({"computerId": 1, "count": 1});
     assert_eq!(
         bridge.call("count", call.clone()).await.text,

@@ -6,6 +6,7 @@ use crate::common::{
     bridge::{Bridge, ToolAnswer},
     computer::Computer,
     is,
+    linked::linked,
     servers::{Place, server},
     tools::{Tools, manifest},
     until,
@@ -15,17 +16,12 @@ use mcp_bridge::{
     simulator::{self, ComputerOptions},
 };
 use serde_json::{Value, json};
-use tokio::runtime::Handle;
 
 /// Starts a simulated computer that links to the bridge.
 async fn simulated(bridge: &mut Bridge, id: u64, label: Option<&str>) -> simulator::Computer {
-    let port = bridge.link_port().await;
     let mut options = ComputerOptions::new(id).with_file("mcp-computer.lua", agent::program());
     options.label = label.map(str::to_owned);
-    let program = format!("mcp-computer ws://{port}");
-    let computer = simulator::Computer::start(options, &program, &Handle::current()).unwrap();
-    bridge.linked(id).await;
-    computer
+    linked(bridge, options, "").await
 }
 
 // Answers.

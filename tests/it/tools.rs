@@ -8,6 +8,7 @@ use std::{
 use crate::common::{
     bridge::Bridge,
     computer, is,
+    linked::linked,
     pace::in_time,
     soon,
     tools::{Tools, manifest, of_repository},
@@ -26,20 +27,15 @@ use mcp_bridge::{
     },
 };
 use serde_json::{Value, json};
-use tokio::runtime::Handle;
 
 /// Starts a simulated computer that links to the bridge.
 async fn simulated(bridge: &mut Bridge, id: u64, kind: Kind, version: &str) -> Computer {
-    let port = bridge.link_port().await;
     let mut options = ComputerOptions::new(id).with_file("mcp-computer.lua", agent::program());
     options.kind = kind;
     options.version = version.parse().unwrap();
     options.clock_speed = 20.0;
     options.label = Some(format!("c{id}"));
-    let program = format!("mcp-computer ws://{port}");
-    let computer = Computer::start(options, &program, &Handle::current()).unwrap();
-    bridge.linked(id).await;
-    computer
+    linked(bridge, options, "").await
 }
 
 /// The names of the tools that are listed.

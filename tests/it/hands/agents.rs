@@ -4,21 +4,16 @@ use mcp_bridge::{
     link::agent,
     simulator::{Computer, ComputerOptions},
 };
-use tokio::runtime::Handle;
 
 use super::User;
-use crate::common::bridge::Bridge;
+use crate::common::{bridge::Bridge, linked::linked};
 
 /// A computer with an older agent.
-async fn older(user: &User, bridge: &mut Bridge, id: u64) -> Computer {
-    let port = user.port.address();
+async fn older(bridge: &mut Bridge, id: u64) -> Computer {
     let older = agent::program().replacen("\"1.1.0\"", "\"1.0.9\"", 1);
     let mut options = ComputerOptions::new(id).with_file("mcp-computer.lua", older);
     options.clock_speed = 10.0;
-    let program = format!("mcp-computer ws://{port}");
-    let computer = Computer::start(options, &program, &Handle::current()).unwrap();
-    bridge.linked(id).await;
-    computer
+    linked(bridge, options, "").await
 }
 
 #[tokio::test]
@@ -34,9 +29,9 @@ async fn computers_are_updated_one_by_one_and_the_first_that_goes_back_ends_it()
     let said = user.enters(&["agents", "update"]).await.well();
     assert_eq!(said, "No computer is linked.\n");
 
-    let _first = older(&user, &mut bridge, 1).await;
-    let _second = older(&user, &mut bridge, 2).await;
-    let _third = older(&user, &mut bridge, 3).await;
+    let _first = older(&mut bridge, 1).await;
+    let _second = older(&mut bridge, 2).await;
+    let _third = older(&mut bridge, 3).await;
     let said = user.enters(&["agents", "update", "3", "77"]).await;
     assert!(!said.is_well, "{}", said.said);
     assert!(

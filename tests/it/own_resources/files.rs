@@ -4,8 +4,8 @@ use base64::{Engine, engine::general_purpose::STANDARD as BASE64};
 use mcp_bridge::{link::agent, simulator::ComputerOptions};
 use serde_json::{Value, json};
 
-use super::{VERSION_1, computer, error, fields, read, started, text};
-use crate::common::bridge::Bridge;
+use super::{VERSION_1, computer, error, fields, read, text};
+use crate::common::{bridge::Bridge, linked::linked};
 
 /// Writes a file.
 const PUT: &str = "local function put(path, text) local file = fs.open(path, 'wb') file.write(text) file.close() end ";
@@ -28,7 +28,7 @@ async fn files_are_read_as_text_or_bytes_whatever_they_are_called() {
         let mut bridge = Bridge::initialized().await;
         let mut options = ComputerOptions::new(1).with_file("mcp-computer.lua", agent::program());
         options.version = version.parse().unwrap();
-        let _computer = started(&mut bridge, options, "").await;
+        let _computer = linked(&mut bridge, options, "").await;
         put(
             &mut bridge,
             r#"put("/lib/hello.lua", "print('hi')\n") put("/lib/100% of it.txt", "all") put("/lib/empty", "")
@@ -195,7 +195,7 @@ async fn agents_that_keep_no_handlers_show_files_too_and_one_that_is_gone_shows_
     let options = ComputerOptions::new(1)
         .with_file("mcp-computer.lua", VERSION_1)
         .with_file("note.txt", "old");
-    let old = started(&mut bridge, options, "").await;
+    let old = linked(&mut bridge, options, "").await;
     assert_eq!(
         text(&mut bridge, "cc://computer/1/fs/note.txt").await,
         "old"

@@ -16,7 +16,7 @@ use tokio::runtime::Handle;
 
 use crate::{
     bridges::Place,
-    common::{bridge::Bridge, is, served::Served, tools::Tools, until},
+    common::{bridge::Bridge, is, linked::linked, served::Served, tools::Tools, until},
 };
 
 /// An agent of protocol version 1.
@@ -28,15 +28,7 @@ const CHANGED: &str = "notifications/resources/list_changed";
 async fn computer(bridge: &mut Bridge, id: u64, label: Option<&str>, arguments: &str) -> Computer {
     let mut options = ComputerOptions::new(id).with_file("mcp-computer.lua", agent::program());
     options.label = label.map(str::to_owned);
-    started(bridge, options, arguments).await
-}
-
-async fn started(bridge: &mut Bridge, options: ComputerOptions, arguments: &str) -> Computer {
-    let id = options.id;
-    let program = format!("mcp-computer ws://{} {arguments}", bridge.link_port().await);
-    let computer = Computer::start(options, &program, &Handle::current()).unwrap();
-    bridge.linked(id).await;
-    computer
+    linked(bridge, options, arguments).await
 }
 
 /// The parameters of a request of the stateless era.
@@ -230,7 +222,7 @@ async fn a_screen_is_a_text_and_a_picture() {
     let mut bridge = Bridge::initialized().await;
     let mut options = ComputerOptions::new(1).with_file("mcp-computer.lua", agent::program());
     options.label = Some("shown".to_owned());
-    let _computer = started(&mut bridge, options, "--shell").await;
+    let _computer = linked(&mut bridge, options, "--shell").await;
     until("the shell is on the screen", async || {
         let reply = bridge
             .request(
@@ -254,7 +246,7 @@ async fn a_screen_is_a_text_and_a_picture() {
     .await;
     // An agent of another age says so.
     let old = ComputerOptions::new(2).with_file("mcp-computer.lua", VERSION_1);
-    let _old = started(&mut bridge, old, "").await;
+    let _old = linked(&mut bridge, old, "").await;
     let (code, words) = error(&mut bridge, "cc://computer/2/screen").await;
     assert_eq!(code, -32603, "{words}");
     assert!(

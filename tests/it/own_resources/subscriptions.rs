@@ -13,10 +13,10 @@ use mcp_bridge::{link::agent, simulator::ComputerOptions};
 use serde_json::{Value, json};
 use tokio::time::sleep;
 
-use super::{computer, modern, started, text};
+use super::{computer, modern, text};
 use crate::{
     bridges::Place,
-    common::{bridge::Bridge, computer::Computer as RawComputer},
+    common::{bridge::Bridge, computer::Computer as RawComputer, linked::linked},
 };
 
 const UPDATED: &str = "notifications/resources/updated";
@@ -62,7 +62,7 @@ async fn write(bridge: &mut Bridge, path: &str, content: &str) {
 async fn a_session_is_told_of_computers_screens_and_files_until_it_unsubscribes() {
     let mut bridge = Bridge::initialized().await;
     let options = ComputerOptions::new(1).with_file("mcp-computer.lua", agent::program());
-    let _computer = started(&mut bridge, options, "--shell").await;
+    let _computer = linked(&mut bridge, options, "--shell").await;
     let [all, one, screen, file, folder] = [
         "cc://computers",
         "cc://computer/1",

@@ -5,8 +5,8 @@ use std::{collections::BTreeSet, fs};
 use mcp_bridge::link::agent;
 use serde_json::{Value, json};
 
-use super::{SETS, simulated};
-use crate::common::{bridge::Bridge, tools::of_repository};
+use super::SETS;
+use crate::common::{bridge::Bridge, linked::of_version, tools::of_repository};
 
 /// The longest answer, in characters: about 10,000 tokens, from which on some clients cut or refuse it.
 const LONGEST: usize = 40_000;
@@ -118,7 +118,7 @@ async fn no_answer_is_longer_than_clients_take_however_much_there_is() {
     );
 
     let mut bridge = Bridge::initialized().await;
-    let _computer = simulated(&mut bridge, 1, "1.113.1", &agent::program()).await;
+    let _computer = of_version(&mut bridge, 1, "1.113.1", agent::program()).await;
     let crowded = fs::read_to_string(of_repository("tests/it/own_tools/crowded.lua")).unwrap();
     bridge.lua(1, &crowded).await;
     let events = "local much = ('\\1\\255\"'):rep(20000) for i = 1, 6000 do sleep(0.1) os.queueEvent('much', much, {much}) end";

@@ -3,8 +3,10 @@
 use mcp_bridge::link::agent;
 use serde_json::{Value, json};
 
-use super::simulated;
-use crate::common::bridge::{Bridge, ToolAnswer};
+use crate::common::{
+    bridge::{Bridge, ToolAnswer},
+    linked::of_version,
+};
 
 async fn copy(bridge: &mut Bridge, arguments: Value) -> ToolAnswer {
     bridge.call("copy-files", arguments).await
@@ -15,7 +17,7 @@ async fn a_file_a_folder_and_a_glob_are_copied_whole_and_who_lacks_one_is_named(
     let mut bridge = Bridge::initialized().await;
     let mut computers = Vec::new();
     for (id, version) in [(1, "1.113.1"), (2, "1.89"), (3, "1.113.1")] {
-        computers.push(simulated(&mut bridge, id, version, &agent::program()).await);
+        computers.push(of_version(&mut bridge, id, version, agent::program()).await);
     }
     let files = "local function put(path, text) local file = fs.open(path, 'wb') file.write(text) file.close() end
         put('/p/a b.lua', 'print(1)') put('/p/sub/b.bin', ('\\0\\255\\r\\n'):rep(20000)) put('/p/empty', '') fs.makeDir('/none')";

@@ -12,7 +12,12 @@ use mcp_bridge::{
 use serde_json::{Value, json};
 use tokio::runtime::Handle;
 
-use crate::common::{bridge::Bridge, is, until};
+use crate::common::{
+    bridge::Bridge,
+    is,
+    linked::{linked, of_version},
+    until,
+};
 
 /// The agent of 1.0.0, as its bridge served it.
 const RELEASED: &str = include_str!("../released/mcp-computer-1.0.0.lua");
@@ -29,24 +34,6 @@ const SETS: [&str; 5] = [
     "world",
 ];
 
-/// A computer of this version of the game with this agent, linked.
-async fn simulated(bridge: &mut Bridge, id: u64, version: &str, agent: &str) -> Computer {
-    let mut options = ComputerOptions::new(id).with_file("mcp-computer.lua", agent);
-    options.version = version.parse().unwrap();
-    started(bridge, options).await
-}
-
-/// A computer with an agent, linked.
-async fn started(bridge: &mut Bridge, mut options: ComputerOptions) -> Computer {
-    let port = bridge.link_port().await;
-    let id = options.id;
-    options.clock_speed = 10.0;
-    let program = format!("mcp-computer ws://{port}");
-    let computer = Computer::start(options, &program, &Handle::current()).unwrap();
-    bridge.linked(id).await;
-    computer
-}
-
 /// Takes the steps of a file with agents of every age, in games of several versions.
 async fn everywhere(file: &str) {
     let mut bridge = Bridge::initialized().await;
@@ -58,7 +45,7 @@ async fn everywhere(file: &str) {
         ("1.113.1", VERSION_1.to_owned()),
     ];
     for (id, (version, agent)) in (1..).zip(agents) {
-        let _computer = simulated(&mut bridge, id, version, &agent).await;
+        let _computer = of_version(&mut bridge, id, version, &agent).await;
         let is_version_1 = agent == VERSION_1;
         steps::take(&mut bridge, id, file, is_version_1).await;
     }
@@ -83,7 +70,7 @@ async fn signals_events_power_rednet_and_settings_are_at_hand() {
 #[tokio::test]
 async fn what_reboots_or_shuts_down_answers_before() {
     let mut bridge = Bridge::initialized().await;
-    let computer = simulated(&mut bridge, 1, "1.113.1", &agent::program()).await;
+    let computer = of_version(&mut bridge, 1, "1.113.1", &agent::program()).await;
     let call = json!({"action": "reboot", "computerId": 1});
     let answer = bridge.call("power", call).await;
     assert!(!answer.is_error, "{}", answer.text);
@@ -146,7 +133,7 @@ async fn a_turtle_moves_what_it_carries_over_a_wired_network() {
     let mut bridge = Bridge::initialized().await;
     let mut options = ComputerOptions::new(1).with_file("mcp-computer.lua", agent::program());
     options.kind = Kind::Turtle;
-    let _turtle = started(&mut bridge, options).await;
+    let _turtle = linked(&mut bridge, options, "").await;
     steps::take(&mut bridge, 1, "turtle.toml", false).await;
     bridge.leave().await;
 }
@@ -157,7 +144,7 @@ async fn where_nothing_may_be_changed_what_reads_runs_and_the_rest_is_refused() 
         command.arg("--read-only");
     });
     bridge.initialize("2025-11-25").await;
-    let _computer = simulated(&mut bridge, 1, "1.113.1", &agent::program()).await;
+    let _computer = of_version(&mut bridge, 1, "1.113.1", &agent::program()).await;
     for (tool, arguments) in [
         ("list-files", json!({})),
         ("read-file", json!({"path": "mcp-computer.lua"})),

@@ -25,11 +25,11 @@ use tempfile::TempDir;
 use tokio::{
     io::{AsyncBufReadExt, BufReader, Lines},
     process::{Child, ChildStdout, Command},
-    runtime::Handle,
 };
 
 use crate::common::{
     bridge::{Bridge, ToolAnswer},
+    linked::linked,
     soon,
 };
 
@@ -106,14 +106,10 @@ impl User {
         agent: &str,
         arguments: &str,
     ) -> Computer {
-        let port = self.bridge.link_port().await;
         let mut options = ComputerOptions::new(id).with_file("mcp-computer.lua", agent);
         options.version = version.parse().unwrap();
         options.clock_speed = 10.0;
-        let program = format!("mcp-computer {arguments} ws://{port}");
-        let computer = Computer::start(options, &program, &Handle::current()).unwrap();
-        self.bridge.linked(id).await;
-        computer
+        linked(&mut self.bridge, options, arguments).await
     }
 
     async fn answers(&mut self, arguments: Value) -> ToolAnswer {
