@@ -230,7 +230,7 @@ fn harmless() -> impl Iterator<Item = (String, String)> {
     let of_sync = of_sync.map(|source| (store::hash(source.as_bytes()), "read".to_owned()));
     let of_tools = TOOLS.dirs().flat_map(|folder| {
         let path = |name: &str| format!("{}/{name}", folder.path().display());
-        let manifest = own::text(&TOOLS, &path("_index.yaml"));
+        let manifest = own::text(&path("_index.yaml"));
         let entries = manifest.unwrap_or_default().split("\n  - name: ");
         // A test holds what is read here to what the tools themselves say.
         entries.skip(1).filter_map(move |entry| {

@@ -20,7 +20,7 @@ use super::{
     policy::Policy,
     source::fixed,
 };
-use crate::base::lua::own::{self, HandlerError, TOOLS};
+use crate::base::lua::own::{Files, HandlerError, TOOLS};
 
 /// What they are part of, in messages.
 pub const ITSELF: &str = "mcp-bridge itself";
@@ -45,6 +45,7 @@ pub fn offer(kit: &Kit, probe_time: Duration) -> Offer {
 /// What a folder of such sets offers, and what of it can't be used.
 pub fn offer_of(sets: &Dir<'_>, kit: &Kit, probe_time: Duration) -> (Offer, Vec<Problem>) {
     let natives = native::all(kit, probe_time);
+    let files = Files::of(sets);
     let mut offer = Offer {
         is_ready: true,
         ..Offer::default()
@@ -53,7 +54,7 @@ pub fn offer_of(sets: &Dir<'_>, kit: &Kit, probe_time: Duration) -> (Offer, Vec<
     for name in names(sets) {
         let set = Set {
             name,
-            sets,
+            files: &files,
             natives: &natives,
         };
         for made in set.read(kit) {
@@ -85,7 +86,7 @@ enum SetError {
 /// One folder of `lua/tools/` with a manifest.
 struct Set<'a> {
     name: &'a str,
-    sets: &'a Dir<'a>,
+    files: &'a Files<'a>,
     natives: &'a Natives,
 }
 
@@ -103,7 +104,9 @@ impl Set<'_> {
             line,
             reason: error.to_string(),
         };
-        let manifest = own::text(self.sets, &self.path(manifest::FILE))
+        let manifest = self
+            .files
+            .text(&self.path(manifest::FILE))
             .map_err(|error| problem(None, error.into()))
             .and_then(|text| manifest::read(text, &file, true));
         let manifest = match manifest {
@@ -122,7 +125,7 @@ impl Set<'_> {
     fn make(&self, kit: &Kit, mut entry: Entry, file: &Path) -> Result<Item, SetError> {
         if let Some(handler) = entry.what.handler_mut() {
             // With the modules that it requires, once for all calls.
-            handler.source = Some(own::handler_in(self.sets, &self.path(&handler.file))?.into());
+            handler.source = Some(self.files.handler(&self.path(&handler.file))?.into());
         }
         let author = Author::Product {
             set: self.name,
@@ -148,15 +151,17 @@ mod tests {
 
     use super::*;
     use crate::{
+        base::lua::own,
         commands::computers,
         settings::{Config, Flags},
         tools::{
             Client, Context, Level, Listener, Notes, Step, Tool, arguments,
             bounds::MaxChars,
             lint,
-            manifest::{RunsOn, What},
+            manifest::{Given, RunsOn, What},
             policy::OWN_SETS,
             text_of,
+            validation::Validator,
         },
     };
 
@@ -174,14 +179,17 @@ mod tests {
         }
     }
 
-    /// The entries of tools that are written in Rust: the handler's name, and the tool's.
-    fn native_entries() -> BTreeSet<(String, String)> {
+    fn entries() -> impl Iterator<Item = Entry> {
         let manifests = names(&TOOLS).map(|name| {
-            let text = own::text(&TOOLS, &format!("{name}/{}", manifest::FILE)).unwrap();
+            let text = own::text(&format!("{name}/{}", manifest::FILE)).unwrap();
             manifest::read(text, Path::new(""), true).unwrap()
         });
-        manifests
-            .flat_map(|manifest| manifest.entries)
+        manifests.flat_map(|manifest| manifest.entries)
+    }
+
+    /// The entries of tools that are written in Rust: the handler's name, and the tool's.
+    fn native_entries() -> BTreeSet<(String, String)> {
+        entries()
             .filter_map(|entry| match entry.what {
                 What::Tool(tool) => match tool.runs_on {
                     RunsOn::Bridge(handler) => Some((handler, tool.definition.name.to_string())),
@@ -190,6 +198,26 @@ mod tests {
                 What::Prompt(_) | What::Resource(_) => None,
             })
             .collect()
+    }
+
+    #[test]
+    fn what_each_example_gives_is_what_its_tool_takes() {
+        let mut checked = 0;
+        for entry in entries() {
+            let What::Tool(tool) = &entry.what else {
+                continue;
+            };
+            let validator = Validator::new(&tool.definition.input_schema).unwrap();
+            for example in entry.what.examples() {
+                let Given::Arguments(arguments) = &example.given else {
+                    panic!("{}", example.name);
+                };
+                let fits = validator.check(&Value::Object(arguments.clone()));
+                assert_eq!(fits, Ok(()), "{}: {}", entry.name, example.name);
+                checked += 1;
+            }
+        }
+        assert!(checked > 0);
     }
 
     fn natives() -> Vec<Arc<dyn Tool>> {

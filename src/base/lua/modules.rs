@@ -130,7 +130,7 @@ pub fn bundle<E: From<TooMuch>>(
 /// something (`_G.require`) is no `require` of ours; what is no Lua requires nothing.
 pub fn required(source: &str) -> Vec<(&str, usize)> {
     // Most files require nothing, and others do so at their beginning.
-    let Some(last) = source.rfind("require") else {
+    let Some((last, _)) = source.match_indices("require").last() else {
         return Vec::new();
     };
     let mut found = Vec::new();

@@ -5,7 +5,9 @@
 //! its name beside it, what several sets share in `shared/`: they `require` it, and the bridge sends it along
 //! ([`modules`]).
 
-use include_dir::{Dir, include_dir};
+use std::{collections::HashMap, path::Path, sync::LazyLock};
+
+use include_dir::{Dir, File, include_dir};
 use thiserror::Error;
 
 use super::modules::{self, Module, TooMuch, Wanted};
@@ -39,57 +41,86 @@ pub enum HandlerError {
     TooMuch(#[from] TooMuch),
 }
 
+static OWN: LazyLock<Files<'static>> = LazyLock::new(|| Files::of(&TOOLS));
+
 /// A handler, by its path among these files, as it is sent: with the modules that it requires.
 ///
 /// # Errors
 /// It is not there, or something that it requires.
 pub fn handler(file: &str) -> Result<String, HandlerError> {
-    handler_in(&TOOLS, file)
-}
-
-/// The same of other files.
-///
-/// # Errors
-/// As of [`handler`].
-pub fn handler_in(tools: &Dir<'_>, file: &str) -> Result<String, HandlerError> {
-    let source = text(tools, file)?;
-    let beside = file.rsplit_once('/').map_or("", |(folder, _)| folder);
-    let find = |wanted: Wanted<'_>| {
-        let path = format!("{}.lua", wanted.name.replace('.', "/"));
-        let looked = [format!("{beside}/{path}"), path];
-        let found = looked.iter().find(|path| tools.get_file(path).is_some());
-        let Some(chunk) = found else {
-            return match wanted.name.starts_with(OF_THE_GAME) {
-                true => Ok(None),
-                false => Err(HandlerError::NoModule {
-                    by: wanted.by.unwrap_or(file).to_owned(),
-                    line: wanted.line,
-                    name: wanted.name.to_owned(),
-                    looked,
-                }),
-            };
-        };
-        Ok(Some(Module {
-            chunk: chunk.clone(),
-            source: text(tools, chunk)?.to_owned(),
-        }))
-    };
-    let bundle = modules::bundle(source, find)?;
-    Ok(bundle.unwrap_or_else(|| source.to_owned()))
+    OWN.handler(file)
 }
 
 /// The text of a file, by its path among these.
 ///
 /// # Errors
 /// It is not there, or no text.
-pub fn text<'a>(tools: &'a Dir<'_>, file: &str) -> Result<&'a str, HandlerError> {
-    let found = tools.get_file(file).and_then(|file| file.contents_utf8());
-    found.ok_or_else(|| HandlerError::NoFile(file.to_owned()))
+pub fn text(file: &str) -> Result<&'static str, HandlerError> {
+    OWN.text(file)
+}
+
+/// Files that are embedded like these, by their paths: the crate's own search goes through whole folders for each.
+pub struct Files<'a>(HashMap<&'a Path, &'a File<'a>>);
+
+impl<'a> Files<'a> {
+    /// Those of a folder and the folders in it.
+    pub fn of(folder: &'a Dir<'a>) -> Self {
+        fn add<'a>(folder: &'a Dir<'a>, files: &mut HashMap<&'a Path, &'a File<'a>>) {
+            files.extend(folder.files().map(|file| (file.path(), file)));
+            for folder in folder.dirs() {
+                add(folder, files);
+            }
+        }
+        let mut files = HashMap::new();
+        add(folder, &mut files);
+        Self(files)
+    }
+
+    /// As [`text()`].
+    ///
+    /// # Errors
+    /// Likewise.
+    pub fn text(&self, file: &str) -> Result<&'a str, HandlerError> {
+        let found = self.0.get(Path::new(file));
+        let text = found.and_then(|file| file.contents_utf8());
+        text.ok_or_else(|| HandlerError::NoFile(file.to_owned()))
+    }
+
+    /// As [`handler()`].
+    ///
+    /// # Errors
+    /// Likewise.
+    pub fn handler(&self, file: &str) -> Result<String, HandlerError> {
+        let source = self.text(file)?;
+        let beside = file.rsplit_once('/').map_or("", |(folder, _)| folder);
+        let find = |wanted: Wanted<'_>| {
+            let path = format!("{}.lua", wanted.name.replace('.', "/"));
+            let looked = [format!("{beside}/{path}"), path];
+            let is_there = |path: &&String| self.0.contains_key(Path::new(path));
+            let Some(chunk) = looked.iter().find(is_there) else {
+                return match wanted.name.starts_with(OF_THE_GAME) {
+                    true => Ok(None),
+                    false => Err(HandlerError::NoModule {
+                        by: wanted.by.unwrap_or(file).to_owned(),
+                        line: wanted.line,
+                        name: wanted.name.to_owned(),
+                        looked,
+                    }),
+                };
+            };
+            Ok(Some(Module {
+                chunk: chunk.clone(),
+                source: self.text(chunk)?.to_owned(),
+            }))
+        };
+        let bundle = modules::bundle(source, find)?;
+        Ok(bundle.unwrap_or_else(|| source.to_owned()))
+    }
 }
 
 #[cfg(test)]
 mod tests {
-    use include_dir::{DirEntry, File};
+    use include_dir::DirEntry;
 
     use super::*;
 
@@ -128,13 +159,14 @@ mod tests {
     #[test]
     fn a_handler_is_sent_with_what_it_requires_from_its_set_and_from_what_is_shared() {
         let tools = Dir::new("", FILES);
-        let good = handler_in(&tools, "set/good.lua").unwrap();
+        let tools = Files::of(&tools);
+        let good = tools.handler("set/good.lua").unwrap();
         let lua = mlua::Lua::new();
         let whole: String = lua.load(&good).eval().unwrap();
         assert_eq!(whole, "what is shared and its own");
         assert!(good.contains("\"set/good/own.lua\"") && good.contains("\"shared/words.lua\""));
         assert_eq!(
-            handler_in(&tools, "set/game.lua").unwrap(),
+            tools.handler("set/game.lua").unwrap(),
             "return require('cc.expect')"
         );
         for (file, told) in [
@@ -151,7 +183,7 @@ mod tests {
                 "set/none.lua is not there, or is no UTF-8 text",
             ),
         ] {
-            assert_eq!(handler_in(&tools, file).unwrap_err().to_string(), told);
+            assert_eq!(tools.handler(file).unwrap_err().to_string(), told);
         }
     }
 

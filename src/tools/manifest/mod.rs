@@ -199,7 +199,7 @@ fn entry(node: &tree::Node, is_built_in: bool) -> Result<Option<(Entry, Vec<Wron
     let Some(mut what) = what else {
         return Ok(None);
     };
-    let (examples, wrongs) = examples::read(&meta, &what);
+    let (examples, wrongs) = examples::read(&meta, &what, is_built_in);
     what.set_examples(examples);
     let entry = Entry {
         name: fields
