@@ -20,6 +20,7 @@ use crate::{
     computers::{Unreachable, reach::Reach},
     mcp::http::{McpPort, OpenError},
     settings::{Config, FlagsOf, Folders, McpConfig},
+    tools::Reader,
 };
 
 /// Keep computers linked while no client is open, and serve MCP over HTTP
@@ -39,6 +40,7 @@ pub struct Serve {
 impl Serve {
     /// Serves any number of MCP clients until the system asks this process to leave.
     pub fn run(self, folders: &Folders) -> ExitCode {
+        let reader = Reader::begin();
         let config = match startup::prepare(&self.settings.given, folders) {
             Ok(config) => config,
             Err(code) => return code,
@@ -48,7 +50,7 @@ impl Serve {
             Err(error) => return startup::refuse_setting(error),
         };
         note_unmet(&config, folders);
-        startup::run(&config, folders, Some(&mcp), async |bridge| {
+        startup::run(reader, &config, folders, Some(&mcp), async |bridge| {
             let Bridge {
                 fleet,
                 server,

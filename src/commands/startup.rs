@@ -16,7 +16,7 @@ use crate::{
     mcp::server::Server,
     settings::{Config, ConfigError, Flags, Folders, McpConfig},
     tools::{
-        self, Source,
+        self, Reader, Source,
         calls::{
             Calls,
             journal::{self, Journal},
@@ -71,14 +71,16 @@ pub struct Bridge {
     pub signals: LeaveSignals,
 }
 
-/// Serves by `serve`, until that tells why it ended; over HTTP as `mcp` says, if it does.
+/// Serves by `serve`, until that tells why it ended; over HTTP as `mcp` says, if it does. The `reader` has begun before,
+/// beside whatever was done.
 pub fn run(
+    reader: Reader,
     config: &Config,
     folders: &Folders,
     mcp: Option<&McpConfig>,
     serve: impl AsyncFnOnce(Bridge) -> anyhow::Result<&'static str>,
 ) -> ExitCode {
-    match block_on(config, folders, mcp, serve) {
+    match block_on(reader, config, folders, mcp, serve) {
         Ok(why) => {
             tracing::info!(why, "leaving");
             ExitCode::SUCCESS
@@ -96,6 +98,7 @@ pub fn run(
 }
 
 fn block_on(
+    reader: Reader,
     config: &Config,
     folders: &Folders,
     mcp: Option<&McpConfig>,
@@ -124,7 +127,7 @@ fn block_on(
         if let Some(servers) = upstream.clone() {
             others.push(Box::new(servers));
         }
-        let catalogue = tools::start(config, folders, &fleet, others);
+        let catalogue = tools::start(reader, config, folders, &fleet, others);
         let calls = Arc::new(calls(config, folders, mcp));
         let server = Server::new(fleet.clone(), catalogue.clone()).noting(calls.clone());
         let has_one_client = mcp.is_none();

@@ -14,6 +14,7 @@ use crate::{
     doctor::chosen,
     mcp::{self, stdio},
     settings::{Config, FlagsOf, Folders},
+    tools::Reader,
 };
 
 // A doc comment here would be taken for what the whole program's help begins with.
@@ -26,6 +27,7 @@ pub struct Stdio {
 impl Stdio {
     /// Serves one MCP client until it is gone or the system asks this process to leave.
     pub fn run(self, folders: &Folders) -> ExitCode {
+        let reader = Reader::begin();
         let config = match startup::prepare(&self.settings.given, folders) {
             Ok(config) => config,
             Err(code) => return code,
@@ -34,7 +36,7 @@ impl Stdio {
         if std::io::stdin().is_terminal() {
             console::aside(&greeting(folders));
         }
-        startup::run(&config, folders, None, serve)
+        startup::run(reader, &config, folders, None, serve)
     }
 }
 

@@ -8,13 +8,12 @@ use std::{
 };
 
 use include_dir::Dir;
-use thiserror::Error;
 
 use super::{
     Catalogue, Offer,
     entry::Natives,
     host::Workers,
-    kit::{Author, Item, Kit, KitError},
+    kit::{Author, Item, Kit},
     manifest::{self, Entry, Problem},
     native,
     policy::Policy,
@@ -35,109 +34,130 @@ pub fn catalogue(probe_time: Duration) -> Arc<Catalogue> {
 
 /// What they offer. A computer has `probe_time` to answer a probe.
 pub fn offer(kit: &Kit, probe_time: Duration) -> Offer {
-    let (offer, problems) = offer_of(&TOOLS, kit, probe_time);
-    for problem in problems {
-        tracing::error!("{problem}");
-    }
-    offer
+    Entries::read().offer(kit, probe_time)
 }
 
 /// What a folder of such sets offers, and what of it can't be used.
-pub fn offer_of(sets: &Dir<'_>, kit: &Kit, probe_time: Duration) -> (Offer, Vec<Problem>) {
-    let natives = native::all(kit, probe_time);
-    let files = Files::of(sets);
-    let mut offer = Offer {
-        is_ready: true,
-        ..Offer::default()
-    };
-    let mut problems = Vec::new();
-    for name in names(sets) {
-        let set = Set {
-            name,
-            files: &files,
-            natives: &natives,
+pub fn offer_of(sets: &'static Dir<'_>, kit: &Kit, probe_time: Duration) -> (Offer, Vec<Problem>) {
+    Entries::of(sets).made(kit, probe_time)
+}
+
+/// What the manifests say, with the Lua that it names: all that can be known before it is known what for.
+pub struct Entries(Vec<Set>);
+
+impl Entries {
+    /// Reads those of the product.
+    pub fn read() -> Self {
+        Self::of(&TOOLS)
+    }
+
+    fn of(sets: &'static Dir<'_>) -> Self {
+        let files = Files::of(sets);
+        Self(names(sets).map(|name| Set::read(name, &files)).collect())
+    }
+
+    /// What they offer. A computer has `probe_time` to answer a probe.
+    pub fn offer(self, kit: &Kit, probe_time: Duration) -> Offer {
+        let (offer, problems) = self.made(kit, probe_time);
+        for problem in problems {
+            tracing::error!("{problem}");
+        }
+        offer
+    }
+
+    fn made(self, kit: &Kit, probe_time: Duration) -> (Offer, Vec<Problem>) {
+        let natives = native::all(kit, probe_time);
+        let mut offer = Offer {
+            is_ready: true,
+            ..Offer::default()
         };
-        for made in set.read(kit) {
+        let mut problems = Vec::new();
+        for made in self.0.into_iter().flat_map(|set| set.make(kit, &natives)) {
             match made {
                 Ok(item) => item.add_to(&mut offer),
                 Err(problem) => problems.push(problem),
             }
         }
+        (offer, problems)
     }
-    (offer, problems)
 }
 
 /// The sets: the folders that have a manifest. Others have what handlers share.
-fn names<'a>(sets: &'a Dir<'_>) -> impl Iterator<Item = &'a str> {
+fn names(sets: &'static Dir<'_>) -> impl Iterator<Item = &'static str> {
     let folders = sets.dirs().map(|folder| folder.path());
     let folders = folders.filter(|path| sets.get_file(path.join(manifest::FILE)).is_some());
     folders.filter_map(Path::to_str)
 }
 
-/// Why an entry of a set can't be used.
-#[derive(Debug, Error)]
-enum SetError {
-    #[error(transparent)]
-    Handler(#[from] HandlerError),
-    #[error(transparent)]
-    Kit(#[from] KitError),
-}
-
 /// One folder of `lua/tools/` with a manifest.
-struct Set<'a> {
-    name: &'a str,
-    files: &'a Files<'a>,
-    natives: &'a Natives,
+struct Set {
+    name: &'static str,
+    /// Where users are told that its tools come from, on every system.
+    file: PathBuf,
+    entries: Vec<Result<Entry, Problem>>,
 }
 
-impl Set<'_> {
-    /// What its manifest says, each entry made into what it is.
-    fn read(&self, kit: &Kit) -> Vec<Result<Item, Problem>> {
-        // What users are told of where a built-in tool comes from, on every system.
+impl Set {
+    fn read(name: &'static str, files: &Files<'_>) -> Self {
         let file = PathBuf::from(format!(
-            "mcp-bridge's own lua/tools/{}/{}",
-            self.name,
+            "mcp-bridge's own lua/tools/{name}/{}",
             manifest::FILE
         ));
-        let problem = |line, error: SetError| Problem {
+        let problem = |line, error: HandlerError| Problem {
             file: file.clone(),
             line,
             reason: error.to_string(),
         };
-        let manifest = self
-            .files
-            .text(&self.path(manifest::FILE))
-            .map_err(|error| problem(None, error.into()))
+        let manifest = files
+            .text(&format!("{name}/{}", manifest::FILE))
+            .map_err(|error| problem(None, error))
             .and_then(|text| manifest::read(text, &file, true));
-        let manifest = match manifest {
-            Ok(manifest) => manifest,
-            Err(problem) => return vec![Err(problem)],
+        let entries = match manifest {
+            Ok(manifest) => {
+                let broken = manifest.broken.into_iter().map(|(_, problem)| Err(problem));
+                let whole = manifest.entries.into_iter().map(|mut entry| {
+                    if let Some(handler) = entry.what.handler_mut() {
+                        // With the modules that it requires, once for all calls.
+                        let source = files
+                            .handler(&format!("{name}/{}", handler.file))
+                            .map_err(|error| problem(Some(entry.line), error))?;
+                        handler.source = Some(source.into());
+                    }
+                    Ok(entry)
+                });
+                broken.chain(whole).collect()
+            }
+            Err(problem) => vec![Err(problem)],
         };
-        let broken = manifest.broken.into_iter().map(|(_, problem)| Err(problem));
-        let made = manifest.entries.into_iter().map(|entry| {
-            let line = entry.line;
-            self.make(kit, entry, &file)
-                .map_err(|error| problem(Some(line), error))
-        });
-        broken.chain(made).collect()
-    }
-
-    fn make(&self, kit: &Kit, mut entry: Entry, file: &Path) -> Result<Item, SetError> {
-        if let Some(handler) = entry.what.handler_mut() {
-            // With the modules that it requires, once for all calls.
-            handler.source = Some(self.files.handler(&self.path(&handler.file))?.into());
+        Self {
+            name,
+            file,
+            entries,
         }
-        let author = Author::Product {
-            set: self.name,
-            natives: self.natives,
-        };
-        let origin = format!("{}:{}", file.display(), entry.line);
-        Ok(kit.make(&entry.what, author, origin)?)
     }
 
-    /// The path of a file of the set.
-    fn path(&self, file: &str) -> String {
-        format!("{}/{file}", self.name)
+    /// Each entry made into what it is.
+    fn make<'a>(
+        self,
+        kit: &'a Kit,
+        natives: &'a Natives,
+    ) -> impl Iterator<Item = Result<Item, Problem>> + 'a {
+        let Self {
+            name,
+            file,
+            entries,
+        } = self;
+        entries.into_iter().map(move |entry| {
+            let entry = entry?;
+            let author = Author::Product { set: name, natives };
+            let origin = format!("{}:{}", file.display(), entry.line);
+            kit.make(&entry.what, author, origin)
+                .map_err(|error| Problem {
+                    file: file.clone(),
+                    line: Some(entry.line),
+                    reason: error.to_string(),
+                })
+        })
     }
 }
 

@@ -114,11 +114,6 @@ impl Folders {
         }
     }
 
-    /// The folders.
-    pub fn roots(&self) -> &[Root] {
-        &self.roots
-    }
-
     /// What the last look found: each manifest's entries, and what they were made into.
     pub fn made(&self) -> impl Iterator<Item = (&Path, &Entry, &Item)> {
         self.last.iter().flat_map(|(file, entries)| {

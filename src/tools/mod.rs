@@ -89,10 +89,13 @@ pub use snapshot::{Snapshot, View};
 pub use source::{Offer, Source};
 use syncing::SyncPlace;
 pub use tool::{Context, Found, Others, TooDeep, Tool};
+pub use watch::Reader;
 
 /// All tools, prompts and resources of this bridge: its own; those of the user's own folder and of the folders that
-/// `config` names, which it follows; and those of `others`. A person pauses it in the folder that all bridges share. To be called in the runtime.
+/// `config` names, which it follows; and those of `others`. A person pauses it in the folder that all bridges share. To
+/// be called in the runtime.
 pub fn start(
+    reader: Reader,
     config: &Config,
     folders: &Folders,
     fleet: &Arc<Fleet>,
@@ -100,6 +103,7 @@ pub fn start(
 ) -> Arc<Catalogue> {
     let roots = roots(folders.own_tools(), &config.tools.chosen.folders);
     let own = watch::sources(
+        reader,
         roots,
         keeper(folders).following(fleet.changes()),
         config.probe_timeout,

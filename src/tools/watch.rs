@@ -2,14 +2,15 @@
 
 use std::{
     collections::BTreeSet,
-    sync::{Arc, Mutex, PoisonError},
+    io,
+    sync::{Arc, mpsc},
     time::Duration,
 };
 
 use tokio::sync::watch;
 
 use super::{
-    Client, Offer, Source, builtin,
+    Offer, Source, builtin,
     changes::Changes,
     folder::{Folders, Look, Root},
     kit::Kit,
@@ -25,10 +26,47 @@ const AGAIN: Duration = Duration::from_millis(45);
 /// counts on a machine that hardly moves.
 const BUILT_IN_PATIENCE: Duration = Duration::from_secs(20);
 
-/// The source of what is built in, and that of folders. A thread of its own reads the former and follows the latter. It
-/// begins when somebody wants to know what there is: a client's first question is not about tools, and some never ask
-/// about them.
+/// The thread that reads tools. A client's first question waits for it, so it begins with what needs no settings: what is
+/// built in.
+pub struct Reader(io::Result<mpsc::Sender<Work>>);
+
+/// What is done with the built-in entries, once the settings are known.
+type Work = Box<dyn FnOnce(builtin::Entries) + Send>;
+
+impl Reader {
+    /// Begins to read. The thread ends when this is gone, unless [`sources`] has it.
+    pub fn begin() -> Self {
+        let (sender, work) = mpsc::channel::<Work>();
+        let spawned = std::thread::Builder::new()
+            .name("tools".to_owned())
+            .spawn(move || {
+                let built_in = builtin::Entries::read();
+                if let Ok(work) = work.recv() {
+                    work(built_in);
+                }
+            });
+        Self(spawned.map(|_| sender))
+    }
+
+    fn go_on(self, work: impl FnOnce(builtin::Entries) + Send + 'static) {
+        let told = match self.0 {
+            Ok(thread) => thread
+                .send(Box::new(work))
+                .map_err(|error| error.to_string()),
+            Err(error) => Err(error.to_string()),
+        };
+        if let Err(error) = told {
+            tracing::error!(
+                error,
+                "there are no tools: the thread that reads them is not there"
+            );
+        }
+    }
+}
+
+/// The source of what is built in, and that of folders, which the reader follows from here on.
 pub fn sources(
+    reader: Reader,
     roots: Vec<Root>,
     keeper: Keeper,
     probe_time: Duration,
@@ -36,48 +74,23 @@ pub fn sources(
 ) -> [Box<dyn Source>; 2] {
     let (built_in_sender, built_in) = watch::channel(Arc::new(Offer::default()));
     let (sender, folders) = watch::channel(Arc::new(Offer::default()));
-    let work = move || {
+    // Here, since the reader is busy yet.
+    let changes = Changes::new(roots.clone());
+    reader.go_on(move |entries| {
         let kit = Kit::keeping(keeper).syncing(sync);
-        let built_in = builtin::offer(&kit, probe_time);
+        let built_in = entries.offer(&kit, probe_time);
         let folders = Folders::new(roots, kit, &built_in);
         built_in_sender.send_replace(Arc::new(built_in));
-        Follower::new(folders).run(&sender);
-    };
-    let begin = Arc::new(Begin(Mutex::new(Some(Box::new(work)))));
-    [
-        Box::new(BuiltIn(built_in, begin.clone())),
-        Box::new(InFolders(folders, begin)),
-    ]
+        Follower::new(folders, changes).run(&sender);
+    });
+    [Box::new(BuiltIn(built_in)), Box::new(InFolders(folders))]
 }
 
-/// What the thread does, until it does.
-struct Begin(Mutex<Option<Box<dyn FnOnce() + Send>>>);
-
-impl Begin {
-    fn now(&self) {
-        // Nothing that holds the lock can panic.
-        let work = self.0.lock().unwrap_or_else(PoisonError::into_inner).take();
-        let Some(work) = work else {
-            return;
-        };
-        let spawned = std::thread::Builder::new()
-            .name("tools".to_owned())
-            .spawn(work);
-        if let Err(error) = spawned {
-            tracing::error!(%error, "there are no tools: no thread can be started");
-        }
-    }
-}
-
-struct BuiltIn(watch::Receiver<Arc<Offer>>, Arc<Begin>);
+struct BuiltIn(watch::Receiver<Arc<Offer>>);
 
 impl Source for BuiltIn {
     fn follow(&self) -> watch::Receiver<Arc<Offer>> {
         self.0.clone()
-    }
-
-    fn wanted(&self, _: Client) {
-        self.1.now();
     }
 
     fn patience(&self) -> Duration {
@@ -85,15 +98,11 @@ impl Source for BuiltIn {
     }
 }
 
-struct InFolders(watch::Receiver<Arc<Offer>>, Arc<Begin>);
+struct InFolders(watch::Receiver<Arc<Offer>>);
 
 impl Source for InFolders {
     fn follow(&self) -> watch::Receiver<Arc<Offer>> {
         self.0.clone()
-    }
-
-    fn wanted(&self, _: Client) {
-        self.1.now();
     }
 }
 
@@ -105,10 +114,10 @@ struct Follower {
 }
 
 impl Follower {
-    fn new(folders: Folders) -> Self {
+    fn new(folders: Folders, changes: Changes) -> Self {
         Self {
-            changes: Changes::new(folders.roots().to_vec()),
             folders,
+            changes,
             told: BTreeSet::new(),
         }
     }
