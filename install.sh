@@ -64,12 +64,12 @@ confirm_replacement() {
 
 # Puts the program in place in one step, so that nobody ever sees half of it.
 install_program() {
-  mkdir -p "$folder" 2>/dev/null || fail "the folder $folder can't be made."
+  problem=$(mkdir -p "$folder" 2>&1) || fail "the folder $folder can't be made. $problem"
   temporary=$folder/.mcp-bridge.$$
   trap 'rm -f "$temporary"' EXIT
   trap 'exit 130' HUP INT TERM
-  { cp "$program" "$temporary" && chmod 755 "$temporary"; } 2>/dev/null ||
-    fail "$program can't be copied to $folder."
+  problem=$({ cp "$program" "$temporary" && chmod 755 "$temporary"; } 2>&1) ||
+    fail "$program can't be copied to $folder. $problem"
   version=$("$temporary" --version </dev/null) || fail "$program does not run on this machine."
   mv -f "$temporary" "$target" || fail "$target can't be replaced."
   echo "Installed $version: $target"

@@ -272,6 +272,17 @@ fn nothing_is_said_of_path_when_the_folder_is_on_it() {
 }
 
 #[test]
+fn why_the_program_can_not_be_put_in_place_is_said() {
+    let machine = Machine::new();
+    fs::write(machine.home().join(".local"), "").unwrap();
+    let complaint = failure(&machine.install_program(&[]));
+    assert!(
+        complaint.contains("/.local/bin can't be made. ") && complaint.contains("Not a directory"),
+        "{complaint}"
+    );
+}
+
+#[test]
 fn without_a_terminal_an_installed_program_is_replaced_only_with_yes() {
     let machine = Machine::new();
     success(&machine.install_program(&[]));
