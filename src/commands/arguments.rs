@@ -62,6 +62,30 @@ impl Arguments {
         }
         Ok(arguments)
     }
+
+    /// The names given one by one that a schema does not know, where it knows any: a slip, most likely, though the tool
+    /// is given it all the same, as it would be by a client.
+    pub fn unknown<'a>(&'a self, schema: &JsonObject) -> Vec<&'a str> {
+        let takes_others = [
+            "patternProperties",
+            "additionalProperties",
+            "allOf",
+            "anyOf",
+            "oneOf",
+        ];
+        let known = schema.get("properties").and_then(Value::as_object);
+        let Some(known) =
+            known.filter(|_| !takes_others.iter().any(|word| schema.contains_key(*word)))
+        else {
+            return Vec::new();
+        };
+        let names = self
+            .one_by_one
+            .iter()
+            .filter_map(|given| given.split_once('='));
+        let names = names.map(|(name, _)| name);
+        names.filter(|name| !known.contains_key(*name)).collect()
+    }
 }
 
 /// A value as the schema takes the argument of this name: as text, if it takes any, or else as JSON.
@@ -104,6 +128,29 @@ mod tests {
             ("unknown", "{}", json!({})),
         ] {
             assert_eq!(value_of(value, schema, name), read, "{name}={value}");
+        }
+    }
+
+    #[test]
+    fn a_name_that_the_schema_does_not_know_is_told() {
+        let given = Arguments {
+            one_by_one: ["name=Bob", "nam=Bob"].map(str::to_owned).to_vec(),
+            args: None,
+            args_file: None,
+        };
+        for (schema, unknown) in [
+            (json!({"properties": {"name": {}}}), vec!["nam"]),
+            (json!({"type": "object"}), Vec::new()),
+            (
+                json!({"properties": {"name": {}}, "additionalProperties": {"type": "string"}}),
+                Vec::new(),
+            ),
+        ] {
+            assert_eq!(
+                given.unknown(schema.as_object().unwrap()),
+                unknown,
+                "{schema}"
+            );
         }
     }
 }

@@ -4,7 +4,7 @@
 //! [`catalogue`] puts all [`source`]s together under a [`policy`] and replaces what there is when a source changes; a
 //! [`snapshot`] decides what there is for each [`client`].
 
-mod arguments;
+pub(crate) mod arguments;
 pub mod asked;
 mod asking;
 mod bounds;

@@ -309,6 +309,10 @@ fn a_new_tool_is_written_checked_listed_and_run() {
         (vec!["shout", "--args-file", "nowhere.json"], "nowhere.json"),
         (vec!["shout", "--args", "{}"], "`text` is missing."),
         (
+            vec!["shout", "--arg", "txt=x"],
+            "There is no argument `txt`; did you mean `text`?",
+        ),
+        (
             vec!["whisper", "--args", r#"{"text": "x"}"#],
             "No computers connected.",
         ),

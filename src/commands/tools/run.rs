@@ -11,7 +11,10 @@ use super::{
 use crate::{
     commands::{arguments::Arguments, console::note},
     settings::{Config, FlagsOf, Folders},
-    tools::{Client, Found, Notes},
+    tools::{
+        Client, Found, Notes,
+        arguments::{names, no_such},
+    },
 };
 
 /// Run a tool as a client would, and print what comes back
@@ -54,7 +57,11 @@ impl Run {
                     bail!("there is no tool {name}; `mcp-bridge tools list` names all")
                 }
             };
-            let arguments = self.arguments.read(&tool.definition().input_schema)?;
+            let schema = &tool.definition().input_schema;
+            let arguments = self.arguments.read(schema)?;
+            for unknown in self.arguments.unknown(schema) {
+                note(&no_such("argument", unknown, &names(schema)));
+            }
             let (terminal, notes) = (Terminal::default(), Notes::default());
             let context = house.context(&others, &terminal, &notes);
             let result = tool.call(context, arguments).await;
