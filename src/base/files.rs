@@ -102,6 +102,24 @@ pub fn read_text(path: &Path, most: u64) -> Result<String, FileError> {
     String::from_utf8(read(path, most)?).map_err(|_| FileError::NoText)
 }
 
+/// Whether the system knows without asking any disk that nothing is there. It is not always known.
+#[cfg(target_os = "linux")]
+pub fn is_surely_absent(path: &Path) -> bool {
+    use rustix::{
+        fs::{CWD, Mode, OFlags, ResolveFlags, openat2},
+        io::Errno,
+    };
+    let flags = OFlags::PATH | OFlags::NOFOLLOW | OFlags::CLOEXEC;
+    let opened = openat2(CWD, path, flags, Mode::empty(), ResolveFlags::CACHED);
+    matches!(opened, Err(Errno::NOENT | Errno::NOTDIR))
+}
+
+/// Whether the system knows without asking any disk that nothing is there. It is not always known: here never.
+#[cfg(not(target_os = "linux"))]
+pub fn is_surely_absent(_: &Path) -> bool {
+    false
+}
+
 fn size(bytes: u64) -> String {
     const MIB: u64 = 1024 * 1024;
     match (bytes / MIB, bytes % MIB) {
@@ -174,6 +192,22 @@ mod tests {
         assert!(read(&path.join("b"), 5).unwrap_err().is_missing());
         let error = read(folder.path(), 5).unwrap_err().to_string();
         assert_eq!(error, "is a folder, not a file");
+    }
+
+    #[test]
+    fn what_is_there_is_never_said_to_be_surely_absent() {
+        let folder = tempfile::tempdir().unwrap();
+        let path = folder.path().join("a");
+        for _ in 0..10 {
+            fs::write(&path, "1").unwrap();
+            assert!(!is_surely_absent(&path));
+            fs::remove_file(&path).unwrap();
+            assert!(path.symlink_metadata().is_err());
+            is_surely_absent(&path);
+            fs::create_dir(&path).unwrap();
+            assert!(!is_surely_absent(&path));
+            fs::remove_dir(&path).unwrap();
+        }
     }
 
     #[cfg(unix)]

@@ -16,7 +16,7 @@ use crate::{
     },
     computers::Outdated,
     settings::{Config, FlagsOf, Folders},
-    tools::Pause,
+    tools::Paused,
 };
 
 /// The exit code when no bridge answers.
@@ -62,7 +62,7 @@ impl Status {
             ),
         };
         console::say(&words);
-        if let Some(paused) = Pause::of(&folders.shared).now() {
+        if let Some(paused) = Paused::now(&folders.shared) {
             console::say(&super::pause::in_words(&paused));
         }
         let log = logging::folder(&folders.state);

@@ -2,6 +2,7 @@
 
 use std::fmt;
 
+use futures_util::future::BoxFuture;
 use serde_json::Value;
 
 use super::job::About;
@@ -22,11 +23,17 @@ pub struct Ask<'a> {
 
 /// Says whether something may still begin.
 #[derive(Clone, Copy)]
-pub struct Gate<'a>(pub &'a (dyn Fn() -> bool + Send + Sync));
+pub struct Gate<'a>(pub &'a dyn Gatekeeper);
+
+/// Whoever knows that.
+pub trait Gatekeeper: Send + Sync {
+    /// Whether it may begin at this moment.
+    fn may_begin(&self) -> BoxFuture<'_, bool>;
+}
 
 impl Gate<'_> {
-    pub(super) fn is_open(&self) -> bool {
-        (self.0)()
+    pub(super) async fn is_open(&self) -> bool {
+        self.0.may_begin().await
     }
 }
 

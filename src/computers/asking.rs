@@ -152,11 +152,16 @@ impl Computer {
             },
             () = sleep_until(deadline) => return Delivery::Deadline,
         };
-        let request = Self::request(link, &job.id, ask, deadline);
         let is_new = job.look(|progress| progress.sent) == Sent::Nothing;
-        if is_new && ask.gate.is_some_and(|gate| !gate.is_open()) {
-            return Delivery::Held;
+        if let Some(gate) = ask.gate.filter(|_| is_new) {
+            tokio::select! {
+                is_open = gate.is_open() => if !is_open {
+                    return Delivery::Held;
+                },
+                () = sleep_until(deadline) => return Delivery::Deadline,
+            }
         }
+        let request = Self::request(link, &job.id, ask, deadline);
         if let Err(sent) = self.deliver(link, &request, job, deadline).await {
             return sent;
         }

@@ -34,7 +34,7 @@ mod untold;
 pub mod updating;
 
 pub use self::{
-    ask::{Ask, Gate},
+    ask::{Ask, Gate, Gatekeeper},
     asking::Waited,
     computer::{Computer, TooManyJobs},
     ends::{Cancelled, End, Loss},

@@ -261,7 +261,11 @@ impl Fleet {
         };
         match self.run(computer, &job, ask, time).await {
             Waited::Ended => {}
-            Waited::Held => return unasked("a person has paused calls".to_owned()),
+            Waited::Held => {
+                return unasked(
+                    "a person has paused calls, or whether one has can't be read".to_owned(),
+                );
+            }
             Waited::Away(why) => return unasked(format!("the computer is away: {why}")),
             Waited::TooLarge { size, limit } => {
                 return unasked(format!(

@@ -120,7 +120,11 @@ impl Server {
         let short = self.in_short(&view, name, &arguments);
         let caller = self.caller(&context);
         let noted = self.calls.begin(caller, Kind::Tool, name, short);
-        let tool = match view.find(name) {
+        let found = tokio::select! {
+            found = view.find(name) => found,
+            () = context.ct.cancelled() => return Err(cancelled()),
+        };
+        let tool = match found {
             Found::Tool(tool) => tool,
             Found::Refused(refusal) => {
                 noted.ends(Outcome::Refused);

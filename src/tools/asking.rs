@@ -6,7 +6,7 @@ use std::{pin::pin, sync::Arc, time::Duration};
 use serde_json::Value;
 use thiserror::Error;
 
-use super::{Context, listener::Belongs, telling::Telling, wording::name_of};
+use super::{Context, Hold, Paused, listener::Belongs, telling::Telling, wording::name_of};
 use crate::{
     base::text::one_line,
     computers::{AgentPolicy, Ask, Computer, Job, Method, Stage, TooManyJobs, Waited},
@@ -140,9 +140,10 @@ async fn noting_taken(
 }
 
 /// What is told of something that was held up by a pause before it began: it may have been lifted since.
-pub(super) fn held(context: Context<'_>) -> String {
+pub(super) async fn held(context: Context<'_>) -> String {
     context.note_refused();
-    context.others.paused().unwrap_or_default().told()
+    let hold = context.others.paused().await;
+    hold.unwrap_or(Hold::Paused(Paused::default())).told()
 }
 
 /// Cancels a job when nobody waits for it any more.

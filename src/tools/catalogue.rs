@@ -22,8 +22,8 @@ use super::{
     asked::Asked,
     client::Client,
     hearer::Hearer,
+    hold::Hold,
     manifest::PromptSpec,
-    pause::Paused,
     policy::Policy,
     search::Searched,
     snapshot::{Snapshot, View},
@@ -267,8 +267,8 @@ impl Others for ClientCatalogue<'_> {
         self.awaiting(tool).map_ok(|_| ()).boxed()
     }
 
-    fn find(&self, name: &str) -> Found {
-        self.now().find(name)
+    fn find<'a>(&'a self, name: &'a str) -> BoxFuture<'a, Found> {
+        async move { self.now().find(name).await }.boxed()
     }
 
     fn reachable(&self) -> Vec<String> {
@@ -292,7 +292,7 @@ impl Others for ClientCatalogue<'_> {
         self.now().is_read_only()
     }
 
-    fn paused(&self) -> Option<Paused> {
-        self.now().paused()
+    fn paused(&self) -> BoxFuture<'_, Option<Hold>> {
+        async move { self.now().paused().await }.boxed()
     }
 }

@@ -160,12 +160,11 @@ impl Errand<'_> {
             },
             refusal: None,
         };
-        let gate = || context.others.paused().is_none();
         let request = Ask {
             method,
             params: Some(params),
             about: piece.about(),
-            gate: piece.pauses.then_some(Gate(&gate)),
+            gate: piece.pauses.then_some(Gate(&context)),
         };
         let behalf = Behalf {
             belongs: Belongs::ToAuthor,
@@ -224,7 +223,7 @@ impl Errand<'_> {
                 size,
                 limit,
             }),
-            Waited::Held => failed(RunError::Paused(held(context))),
+            Waited::Held => failed(RunError::Paused(held(context).await)),
         }
     }
 }

@@ -1,15 +1,11 @@
 //! A person's pause: until it is lifted, no bridge of this user calls what could change something.
 //!
-//! It is a file in the folder that all bridges of a user share, and each such call looks whether it is there: once when it
-//! comes, and once before what it asks of a computer is sent, which may be later. That takes a microsecond, holds from that
-//! moment on in every bridge, and lives through the end of all of them. Whoever watched the file instead, or looked at it
-//! now and then, would let a call pass that comes right after the pause; and to look by another thread would take longer
-//! than the call. So here a disk that hangs holds up the bridge.
+//! It is a file in the folder that all bridges of a user share, for which each such call looks (see [`hold`](super::hold)).
+//! So it lives through the end of all of them.
 
 use std::{
     fs, io,
     path::{Path, PathBuf},
-    sync::Arc,
     time::SystemTime,
 };
 
@@ -27,10 +23,6 @@ const LONGEST_REASON: usize = 500;
 /// How long the file may be that is read, in bytes: one with the longest reason is far shorter.
 const LONGEST_FILE: u64 = 16 * 1024;
 
-/// Where a person's pause is looked for; nowhere by default.
-#[derive(Debug, Clone, Default, PartialEq, Eq)]
-pub struct Pause(Option<Arc<Path>>);
-
 /// Since when a person has paused what could change something, and why.
 #[derive(Debug, Clone, Default, PartialEq, Eq, Serialize, Deserialize)]
 pub struct Paused {
@@ -42,15 +34,14 @@ pub struct Paused {
     reason: Option<String>,
 }
 
-impl Pause {
-    /// The pause of the user whose bridges share this folder.
-    pub fn of(shared: &Path) -> Self {
-        Self(Some(file(shared).into()))
+impl Paused {
+    /// The pause of the user whose bridges share this folder, if there is one: for a process that may wait for its disk.
+    pub fn now(shared: &Path) -> Option<Self> {
+        Self::read(&file(shared))
     }
 
-    /// Whether a person has paused, at this moment.
-    pub fn now(&self) -> Option<Paused> {
-        let path = self.0.as_deref()?;
+    /// The pause that stands in its file, if there is one.
+    pub(super) fn read(path: &Path) -> Option<Self> {
         let facts = fs::symlink_metadata(path).ok()?;
         let is_ours = facts.is_file() && facts.len() <= LONGEST_FILE;
         // Whatever stands there, it was put there for a pause.
@@ -61,15 +52,13 @@ impl Pause {
                 .unwrap_or_default(),
         )
     }
-}
 
-impl Paused {
     /// Pauses all bridges that share this folder. If that was done before, it is since then, and a new reason counts.
     ///
     /// # Errors
     /// The folder can't be written.
     pub fn begin(shared: &Path, reason: Option<&str>) -> io::Result<Self> {
-        let before = Pause::of(shared).now().unwrap_or_default();
+        let before = Self::now(shared).unwrap_or_default();
         let reason = reason.map(|reason| reason.chars().take(LONGEST_REASON).collect());
         let paused = Self {
             since: before.since.or_else(|| Some(SystemTime::now())),
@@ -88,7 +77,7 @@ impl Paused {
             Ok(()) => Ok(true),
             Err(error) if error.kind() == io::ErrorKind::NotFound => Ok(false),
             // What is no folder holds no file either.
-            Err(_) if Pause::of(shared).now().is_none() => Ok(false),
+            Err(_) if Self::now(shared).is_none() => Ok(false),
             Err(error) => Err(error),
         }
     }
@@ -115,7 +104,8 @@ impl Paused {
     }
 }
 
-fn file(shared: &Path) -> PathBuf {
+/// Where it is.
+pub(super) fn file(shared: &Path) -> PathBuf {
     shared.join("paused.json")
 }
 
@@ -126,38 +116,35 @@ mod tests {
     #[test]
     fn a_pause_holds_from_its_beginning_until_it_is_lifted() {
         let shared = tempfile::tempdir().unwrap();
-        let pause = Pause::of(shared.path());
-        assert_eq!(pause.now(), None);
+        assert_eq!(Paused::now(shared.path()), None);
         assert!(!Paused::lift(shared.path()).unwrap());
         let begun = Paused::begin(shared.path(), Some("one\nline")).unwrap();
-        assert_eq!(pause.now(), Some(begun.clone()));
+        assert_eq!(Paused::now(shared.path()), Some(begun.clone()));
         let again = Paused::begin(shared.path(), None).unwrap();
         assert_eq!(again, begun);
         let words = again.when_and_why(SystemTime::now());
         assert!(words.ends_with(r"Z): one\nline"), "{words}");
         assert!(Paused::lift(shared.path()).unwrap());
-        assert_eq!(pause.now(), None);
-        assert_eq!(Pause::default().now(), None);
+        assert_eq!(Paused::now(shared.path()), None);
     }
 
     #[test]
     fn whatever_stands_in_its_place_pauses() {
         let shared = tempfile::tempdir().unwrap();
-        let pause = Pause::of(shared.path());
         fs::write(file(shared.path()), "{").unwrap();
-        assert_eq!(pause.now(), Some(Paused::default()));
+        assert_eq!(Paused::now(shared.path()), Some(Paused::default()));
         fs::write(file(shared.path()), vec![b' '; 20_000]).unwrap();
-        assert_eq!(pause.now(), Some(Paused::default()));
+        assert_eq!(Paused::now(shared.path()), Some(Paused::default()));
         fs::remove_file(file(shared.path())).unwrap();
         fs::create_dir(file(shared.path())).unwrap();
-        assert_eq!(pause.now(), Some(Paused::default()));
+        assert_eq!(Paused::now(shared.path()), Some(Paused::default()));
         assert!(Paused::lift(shared.path()).is_err());
     }
 
     #[test]
     fn where_the_folder_is_none_nothing_is_paused() {
         let file = tempfile::NamedTempFile::new().unwrap();
-        assert_eq!(Pause::of(file.path()).now(), None);
+        assert_eq!(Paused::now(file.path()), None);
         assert!(!Paused::lift(file.path()).unwrap());
         assert!(Paused::begin(file.path(), None).is_err());
     }

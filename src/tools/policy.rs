@@ -6,7 +6,7 @@ use rmcp::model::Tool as Definition;
 
 use super::{
     hints::{annotations, is_read_only},
-    pause::Pause,
+    hold::Pause,
     tool::Tool,
 };
 use crate::settings::ToolsConfig;

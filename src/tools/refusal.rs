@@ -5,7 +5,7 @@
 pub enum Refusal {
     /// A person did not choose it.
     ByPolicy(&'static str),
-    /// A person has paused what could change something; see [`Paused`](super::pause::Paused).
+    /// A person has paused what could change something, or may have; see [`Hold`](super::hold::Hold).
     ByPause(String),
     /// Something is wrong with it.
     Withheld(String),

@@ -17,8 +17,8 @@ use rmcp::model::{
 
 use super::{
     client::Client,
+    hold::{Hold, Pause},
     manifest::{PromptSpec, Shown},
-    pause::{Pause, Paused},
     policy::{Policy, Verdict},
     prompt::Prompt,
     refusal::Refusal,
@@ -201,7 +201,7 @@ impl View {
     }
 
     /// The tool of this name, as a call may have it at this moment.
-    pub fn find(&self, name: &str) -> Found {
+    pub async fn find(&self, name: &str) -> Found {
         let Some(listing) = self.snapshot.tools.get(name) else {
             return match self.snapshot.withheld.get(name) {
                 Some(withheld) if self.client.may_see(withheld.owner) => {
@@ -213,10 +213,12 @@ impl View {
         match listing.verdict {
             _ if !self.client.may_see(listing.tool.owner()) => Found::Nothing,
             Verdict::Listed | Verdict::Reachable => {
-                match listing.pauses.then(|| self.paused()).flatten() {
-                    Some(paused) => Found::Refused(Refusal::ByPause(paused.told())),
-                    None => Found::Tool(listing.tool.clone()),
+                if listing.pauses
+                    && let Some(hold) = self.paused().await
+                {
+                    return Found::Refused(Refusal::ByPause(hold.told()));
                 }
+                Found::Tool(listing.tool.clone())
             }
             Verdict::Refused(why) => Found::Refused(Refusal::ByPolicy(why)),
         }
@@ -345,9 +347,9 @@ impl View {
         self.snapshot.is_read_only
     }
 
-    /// Whether a person has paused what could change something, at this moment.
-    pub fn paused(&self) -> Option<Paused> {
-        self.snapshot.pause.now()
+    /// Why nothing may begin at this moment that could change something, if so: a person has paused it.
+    pub async fn paused(&self) -> Option<Hold> {
+        self.snapshot.pause.now().await
     }
 
     /// How often each of the client's lists has changed.

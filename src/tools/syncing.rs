@@ -6,7 +6,7 @@ use futures_util::{FutureExt, future::BoxFuture};
 use serde_json::Value;
 
 use super::{
-    Context, Found, Level, Listener, Notes, Others, Paused, Step, choosing::choose,
+    Context, Found, Hold, Level, Listener, Notes, Others, Step, choosing::choose,
     couriers::Couriers, legible, manifest::PromptSpec, plain_chunk::Piece, policy::Policy,
     search::Searched, wording::name_of,
 };
@@ -182,8 +182,8 @@ impl Others for Person<'_> {
         ready(Ok(())).boxed()
     }
 
-    fn find(&self, _: &str) -> Found {
-        Found::Nothing
+    fn find<'a>(&'a self, _: &'a str) -> BoxFuture<'a, Found> {
+        ready(Found::Nothing).boxed()
     }
 
     fn reachable(&self) -> Vec<String> {
@@ -202,7 +202,7 @@ impl Others for Person<'_> {
         self.0.read_only
     }
 
-    fn paused(&self) -> Option<Paused> {
-        self.0.pause.now()
+    fn paused(&self) -> BoxFuture<'_, Option<Hold>> {
+        self.0.pause.now().boxed()
     }
 }

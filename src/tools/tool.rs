@@ -10,16 +10,19 @@ use thiserror::Error;
 use super::{
     calls::Call,
     client::Client,
+    hold::Hold,
     listener::Listener,
     manifest::{Example, PromptSpec},
     namespace::StandIn,
     notes::Notes,
-    pause::Paused,
     refusal::Refusal,
     result::{ToolFailed, value_of},
     search::Searched,
 };
-use crate::{base::byte_text, computers::Fleet};
+use crate::{
+    base::byte_text,
+    computers::{Fleet, Gatekeeper},
+};
 
 /// A tool: what a client is shown of it, and what it does.
 pub trait Tool: Send + Sync {
@@ -144,6 +147,13 @@ impl Context<'_> {
     }
 }
 
+/// What could change something begins while no person has paused that.
+impl Gatekeeper for Context<'_> {
+    fn may_begin(&self) -> BoxFuture<'_, bool> {
+        async { self.others.paused().await.is_none() }.boxed()
+    }
+}
+
 /// What else there is for the client that began a call: all that tools and prompts reach others by. It is asked anew
 /// each time, so a long call meets what has come meanwhile.
 pub trait Others: Send + Sync {
@@ -157,7 +167,7 @@ pub trait Others: Send + Sync {
     fn wait_for<'a>(&'a self, tool: &'a str) -> BoxFuture<'a, Result<(), String>>;
 
     /// The tool of this name.
-    fn find(&self, name: &str) -> Found;
+    fn find<'a>(&'a self, name: &'a str) -> BoxFuture<'a, Found>;
 
     /// The names of all tools that may be called, in order, those that are not listed included.
     fn reachable(&self) -> Vec<String>;
@@ -171,8 +181,8 @@ pub trait Others: Send + Sync {
     /// Whether only what promises to change nothing may be called.
     fn is_read_only(&self) -> bool;
 
-    /// Whether a person has paused what could change something, at this moment.
-    fn paused(&self) -> Option<Paused>;
+    /// Why nothing may begin at this moment that could change something, if so: a person has paused it.
+    fn paused(&self) -> BoxFuture<'_, Option<Hold>>;
 }
 
 /// What there is of a tool of some name.

@@ -38,7 +38,7 @@ impl Run {
             let house = House::open(&self.settings.given, folders)?;
             let others = house.catalogue.open_for(Client::Anyone);
             let view = others.now();
-            let tool = match view.find(name) {
+            let tool = match view.find(name).await {
                 Found::Tool(tool) => tool,
                 Found::Refused(refusal) => bail!("{}", refusal.of(name)),
                 Found::Nothing if view.prompt(name).is_some() => {

@@ -50,9 +50,9 @@ impl Asker<'_> {
     /// What its namespace has.
     pub(super) async fn own(&self, need: Need) -> Result<Value, NeedError> {
         let others = self.context.others;
-        let manner = match others.paused() {
+        let manner = match others.paused().await {
             _ if others.is_read_only() => Manner::ReadOnly,
-            Some(paused) => Manner::Paused(paused.told()),
+            Some(hold) => Manner::Paused(hold.told()),
             None => Manner::Free,
         };
         let left = self.deadline.saturating_duration_since(Instant::now());
@@ -95,7 +95,7 @@ impl Asker<'_> {
         if let Ok(Err(unknown)) = waited {
             return Err(ToolFailed(unknown).into());
         }
-        let (context, found) = self.found(tool)?;
+        let (context, found) = self.found(tool).await?;
         let arguments = match arguments {
             Value::Object(fields) => fields,
             // Lua's table without entries.
@@ -112,9 +112,12 @@ impl Asker<'_> {
     }
 
     /// A tool that may be called, and what a call of it has at hand.
-    pub(super) fn found(&self, tool: &str) -> Result<(Context<'_>, Arc<dyn Tool>), OtherToolError> {
+    pub(super) async fn found(
+        &self,
+        tool: &str,
+    ) -> Result<(Context<'_>, Arc<dyn Tool>), OtherToolError> {
         let context = self.context.deeper()?;
-        match context.others.find(tool) {
+        match context.others.find(tool).await {
             Found::Tool(found) => Ok((context, found)),
             Found::Refused(refusal) => {
                 context.note_refused();

@@ -46,7 +46,7 @@ pub enum QuestionError {
          computers.call goes on with tools that promise to change nothing (readOnlyHint: true)"
     )]
     ReadOnly,
-    /// A person has paused it.
+    /// A person has paused it, or may have.
     #[error("computers.exec was not done: {0}")]
     Paused(String),
     /// The client may not run Lua either.
@@ -126,7 +126,7 @@ impl Asker<'_> {
                 Ok(self.tool(&tool, arguments, time).await?)
             }
             Question::Exec { on, options } => {
-                self.may_exec()?;
+                self.may_exec().await?;
                 let options = Options::read(&options, For::Exec)?;
                 let time = self.time_of(&options)?;
                 let on = bounded(on)?;
@@ -193,19 +193,19 @@ impl Asker<'_> {
     }
 
     /// Whether this handler may run any Lua on computers.
-    fn may_exec(&self) -> Result<(), QuestionError> {
+    async fn may_exec(&self) -> Result<(), QuestionError> {
         let others = self.context.others;
         if others.is_read_only() {
             return Err(QuestionError::ReadOnly);
         }
-        if let Some(paused) = others.paused() {
+        if let Some(hold) = others.paused().await {
             self.context.note_refused();
-            return Err(QuestionError::Paused(paused.told()));
+            return Err(QuestionError::Paused(hold.told()));
         }
         if self.rights == Rights::OfItsAuthor {
             return Ok(());
         }
-        match others.find("exec-lua") {
+        match others.find("exec-lua").await {
             Found::Tool(_) => Ok(()),
             Found::Refused(refusal) => {
                 self.context.note_refused();
@@ -285,7 +285,7 @@ impl Asker<'_> {
 
     async fn call(&self, tool: &str, on: CallOn, time: Duration) -> Outcome {
         let call = async {
-            let (context, found) = self.found(tool)?;
+            let (context, found) = self.found(tool).await?;
             let properties = found.definition().input_schema.get("properties");
             if properties.is_none_or(|properties| properties.get("computerId").is_none()) {
                 return Err(OneError::NotAboutOne(tool.to_owned()));

@@ -99,7 +99,7 @@ impl Native for CallTool {
         let awaited = context.others.wait_for(&name).await;
         awaited.map_err(CallToolError::NotKnown)?;
         let arguments = arguments.unwrap_or_default();
-        match (context.others.find(&name), computers) {
+        match (context.others.find(&name).await, computers) {
             (Found::Tool(tool), None) => Ok(tool.call(context, arguments).await),
             (Found::Tool(tool), Some(computers)) => {
                 self.call_on(context, &*tool, &arguments, computers).await

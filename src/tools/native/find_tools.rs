@@ -38,7 +38,7 @@ impl Native for FindTools {
             limit: arguments.limit,
             offset: arguments.offset,
         };
-        let paused = context.others.paused();
+        let paused = context.others.paused().await;
         Ok(text(answer(&searched, &asked, paused.as_ref())))
     }
 }

@@ -8,7 +8,7 @@ use serde_json::Value;
 
 use crate::{
     base::{excerpt::shortened, text::one_line},
-    tools::{Refusal, hints::is_read_only, pause::Paused, search::Searched},
+    tools::{Refusal, hints::is_read_only, hold::Hold, search::Searched},
 };
 
 /// How long an answer may be, in bytes: about 2,000 tokens, since a token of English and of JSON Schemas is four bytes or
@@ -50,7 +50,7 @@ pub struct Asked<'a> {
 }
 
 /// The answer.
-pub fn answer(searched: &Searched, asked: &Asked<'_>, paused: Option<&Paused>) -> String {
+pub fn answer(searched: &Searched, asked: &Asked<'_>, paused: Option<&Hold>) -> String {
     let besides = match searched.knows_others {
         true => " besides those in your list",
         false => "",
@@ -326,6 +326,7 @@ mod tests {
     use serde_json::json;
 
     use super::*;
+    use crate::tools::Paused;
 
     fn tool(name: &str, words: usize) -> Arc<Definition> {
         let argument = json!({"type": "string", "description": "word ".repeat(words)});
@@ -402,7 +403,11 @@ mod tests {
             };
             let (mut offset, mut seen) = (0, Vec::new());
             loop {
-                let text = answer(&searched, &asked("x", offset), Some(&Paused::default()));
+                let text = answer(
+                    &searched,
+                    &asked("x", offset),
+                    Some(&Hold::Paused(Paused::default())),
+                );
                 assert!(text.len() <= MOST, "{}", text.len());
                 let named = text.lines().filter_map(|line| line.split_once(": "));
                 let named = named

@@ -17,7 +17,7 @@ use crate::{
     },
     computers::{AgentPolicy, Computer, LinkPort, Presence, Unreachable, updating},
     tools::{
-        Context,
+        Context, Hold,
         bounds::fitting,
         text,
         wording::{ago, name_of, time_between},
@@ -82,12 +82,16 @@ impl Native for ListComputers {
         if !notices.is_empty() {
             fields["notice"] = json!(notices.join("\n\n"));
         }
-        if let Some(paused) = context.others.paused() {
-            let paused = paused.when_and_why(now);
-            words.push_str(&format!(
-                "\n\nA person has paused all calls that could change something, {paused}."
-            ));
-            fields["paused"] = json!(paused);
+        if let Some(hold) = context.others.paused().await {
+            let (said, why) = match &hold {
+                Hold::Paused(paused) => (
+                    "A person has paused all calls that could change something,",
+                    paused.when_and_why(now),
+                ),
+                Hold::Unknown(_) => ("Not all is called now:", hold.told()),
+            };
+            words.push_str(&format!("\n\n{said} {why}."));
+            fields["paused"] = json!(why);
         }
         let mut result = text(words);
         result.structured_content = Some(fields);

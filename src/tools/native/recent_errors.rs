@@ -94,13 +94,12 @@ impl Native for RecentErrors {
         if facts.capabilities.is_some() && !facts.can(KEEPS_ERRORS) {
             return Err(RecentError::Old(name));
         }
-        let gate = || context.others.paused().is_none();
         let params = json!({ "limit": limit });
         let ask = Ask {
             method: Method::RecentErrors,
             params: Some(&params),
             about: About::unlisted(),
-            gate: Some(Gate(&gate)),
+            gate: Some(Gate(&context)),
         };
         let behalf = Behalf {
             belongs: Belongs::ToAnswer,
@@ -121,7 +120,7 @@ impl Native for RecentErrors {
                 })?;
                 return Ok(text(shown(&name, &told)));
             }
-            Waited::Held => return Err(RecentError::Paused(held(context))),
+            Waited::Held => return Err(RecentError::Paused(held(context).await)),
             Waited::Away(why) => Some(why),
             Waited::Running | Waited::NotTaken | Waited::TooLarge { .. } => None,
         };

@@ -147,12 +147,11 @@ impl Manner {
         run: Run<'_>,
         most: MaxChars,
     ) -> Result<String, RunError> {
-        let gate = || context.others.paused().is_none();
         let ask = Ask {
             method: run.method,
             params: Some(run.params),
             about: run.about,
-            gate: Some(Gate(&gate)),
+            gate: Some(Gate(&context)),
         };
         let time = Duration::from_millis(self.timeout_ms);
         let behalf = Behalf {
@@ -184,7 +183,7 @@ impl Manner {
                 OnTimeout::Cancel => self.cancel(computer, &job, shown).await,
             },
             Waited::NotTaken => self.not_taken(computer, &job, shown).await,
-            Waited::Held => Err(RunError::Paused(held(context))),
+            Waited::Held => Err(RunError::Paused(held(context).await)),
             Waited::TooLarge { size, limit } => Err(RunError::TooLarge {
                 computer: name_of(&computer.facts()),
                 size,

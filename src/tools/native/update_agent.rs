@@ -43,8 +43,7 @@ impl Native for UpdateAgent {
     ) -> Result<CallToolResult, UpdateError> {
         let computer = choose(arguments.computer_id, context.fleet).await?;
         context.notes.about(&computer);
-        let gate = || context.others.paused().is_none();
-        let updated = context.fleet.update_agent(&computer, Some(Gate(&gate)));
+        let updated = context.fleet.update_agent(&computer, Some(Gate(&context)));
         let name = || name_of(&computer.facts());
         match updated.await {
             Ok(updated) => Ok(text(format!(

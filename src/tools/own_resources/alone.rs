@@ -7,7 +7,7 @@ use futures_util::{FutureExt, future::BoxFuture};
 use crate::{
     computers::Fleet,
     tools::{
-        Level, Listener, Notes, Paused, Step,
+        Hold, Level, Listener, Notes, Step,
         manifest::PromptSpec,
         search::Searched,
         tool::{Context, Found, Others},
@@ -53,8 +53,8 @@ impl Others for Nobody {
         ready(Ok(())).boxed()
     }
 
-    fn find(&self, _: &str) -> Found {
-        Found::Nothing
+    fn find<'a>(&'a self, _: &'a str) -> BoxFuture<'a, Found> {
+        ready(Found::Nothing).boxed()
     }
 
     fn reachable(&self) -> Vec<String> {
@@ -73,7 +73,7 @@ impl Others for Nobody {
         true
     }
 
-    fn paused(&self) -> Option<Paused> {
-        None
+    fn paused(&self) -> BoxFuture<'_, Option<Hold>> {
+        ready(None).boxed()
     }
 }

@@ -80,7 +80,7 @@ pub async fn choices(
 /// The numbers that begin so, then the labels that begin so, then those that have it in them; of computers that are linked
 /// first. A label that several have names none of them: in its place stand their numbers.
 async fn computers(context: Context<'_>, begun: &str) -> Option<Vec<String>> {
-    permitted(context, LIST_COMPUTERS).ok()?;
+    permitted(context, LIST_COMPUTERS).await.ok()?;
     let (linked, gone): (Vec<_>, Vec<_>) = context
         .fleet
         .computers()
@@ -140,7 +140,7 @@ async fn paths(
     context: Context<'_>,
     begun: Beginning<'_>,
 ) -> Option<Vec<String>> {
-    permitted(context, LIST_FILES).ok()?;
+    permitted(context, LIST_FILES).await.ok()?;
     let computer = reached(context, begun.computer).await?;
     let (folder, start) = match begun.text.rfind('/') {
         Some(end) => begun.text.split_at(end + 1),
@@ -178,7 +178,7 @@ async fn peripherals(
     context: Context<'_>,
     begun: Beginning<'_>,
 ) -> Option<Vec<String>> {
-    permitted(context, LIST_PERIPHERALS).ok()?;
+    permitted(context, LIST_PERIPHERALS).await.ok()?;
     let computer = reached(context, begun.computer).await?;
     let piece = Piece {
         name: "listing.lua",

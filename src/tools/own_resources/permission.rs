@@ -26,8 +26,11 @@ pub enum NotPermitted {
 ///
 /// # Errors
 /// It must not be called.
-pub fn permitted(context: Context<'_>, name: &'static str) -> Result<Arc<dyn Tool>, NotPermitted> {
-    match context.others.find(name) {
+pub async fn permitted(
+    context: Context<'_>,
+    name: &'static str,
+) -> Result<Arc<dyn Tool>, NotPermitted> {
+    match context.others.find(name).await {
         Found::Tool(tool) => Ok(tool),
         Found::Refused(refusal) => {
             context.note_refused();

@@ -120,12 +120,12 @@ impl Reader {
         let mut contents = match Address::of(uri).ok_or(ReadError::Unknown)? {
             Address::Computers { offset } => vec![computers(context, uri, offset).await?],
             Address::Computer(name) => {
-                permitted(context, LIST_COMPUTERS)?;
+                permitted(context, LIST_COMPUTERS).await?;
                 let computer = find(context.fleet, &name).await?;
                 vec![in_json(&of_computer(&computer), uri)]
             }
             Address::Screen(name) => {
-                let tool = permitted(context, READ_SCREEN)?;
+                let tool = permitted(context, READ_SCREEN).await?;
                 let computer = find(context.fleet, &name).await?;
                 screen(context, tool.as_ref(), computer.key, uri).await?
             }
@@ -134,8 +134,8 @@ impl Reader {
                 path,
                 from,
             } => {
-                permitted(context, LIST_FILES)?;
-                permitted(context, READ_FILE)?;
+                permitted(context, LIST_FILES).await?;
+                permitted(context, READ_FILE).await?;
                 let path = path.ok_or(ReadError::Outside)?;
                 let computer = find(context.fleet, &computer).await?;
                 files::read(&self.couriers, context, &computer, &path, from, uri).await?
@@ -197,7 +197,7 @@ async fn computers(
     uri: &str,
     offset: usize,
 ) -> Result<ResourceContents, ReadError> {
-    let tool = permitted(context, LIST_COMPUTERS)?;
+    let tool = permitted(context, LIST_COMPUTERS).await?;
     let arguments = json!({ "limit": AT_ONCE, "offset": offset });
     let result = called(context, tool.as_ref(), arguments).await?;
     let mut fields = result.structured_content.unwrap_or_default();

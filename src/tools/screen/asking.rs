@@ -120,12 +120,11 @@ impl Question<'_> {
         } = self;
         let computer = &target.computer;
         can_show(computer)?;
-        let gate = || context.others.paused().is_none();
         let ask = Ask {
             method: self.method,
             params: Some(self.params),
             about: self.about,
-            gate: self.pauses.then_some(Gate(&gate)),
+            gate: self.pauses.then_some(Gate(&context)),
         };
         let behalf = Behalf {
             belongs: Belongs::ToAuthor,
@@ -136,7 +135,7 @@ impl Question<'_> {
         let name = || name_of(&computer.facts());
         match asked.waited {
             Waited::Ended => {}
-            Waited::Held => return Err(AskError::Paused(held(context))),
+            Waited::Held => return Err(AskError::Paused(held(context).await)),
             Waited::TooLarge { size, limit } => {
                 return Err(AskError::TooLarge {
                     computer: name(),
