@@ -17,7 +17,7 @@ use tokio_tungstenite::{accept_async, connect_async, tungstenite::Message};
 use crate::{
     Result,
     echo::Chain,
-    process::{Process, bridge, call, initialize, itself, resident},
+    process::{Process, bridge, call, initialize, itself, own_memory, resident},
     table::{Samples, compare, print, sample, time},
 };
 
@@ -59,13 +59,12 @@ pub fn start_up() -> Result<()> {
     );
     let mut process = Process::start(bridge())?;
     process.open()?;
-    let idle = resident(process.pid())?;
-    print(
-        "resident memory, idle",
-        &format!("{:.1} MiB", idle / 1_048_576.0),
-        "",
-        "",
-    );
+    for (name, idle) in [
+        ("resident memory, idle", resident(process.pid())?),
+        ("that of it which is its own", own_memory(process.pid())?),
+    ] {
+        print(name, &format!("{:.1} MiB", idle / 1_048_576.0), "", "");
+    }
     Ok(())
 }
 

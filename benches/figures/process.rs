@@ -148,12 +148,22 @@ pub fn call(id: u64, computer: u64) -> Value {
 
 /// The resident memory of a process, in bytes.
 pub fn resident(pid: u32) -> Result<f64> {
+    in_status(pid, "VmRSS:")
+}
+
+/// That of it which is its own: not what stands in its program's file, of which the system maps more or less by how it
+/// has the file in memory.
+pub fn own_memory(pid: u32) -> Result<f64> {
+    in_status(pid, "RssAnon:")
+}
+
+fn in_status(pid: u32, name: &str) -> Result<f64> {
     let status = std::fs::read_to_string(format!("/proc/{pid}/status"))
         .map_err(|error| format!("memory is measured on Linux only: {error}"))?;
     let line = status
         .lines()
-        .find(|line| line.starts_with("VmRSS:"))
-        .ok_or("no VmRSS")?;
+        .find(|line| line.starts_with(name))
+        .ok_or_else(|| format!("no {name}"))?;
     let kibibytes: f64 = line.split_whitespace().nth(1).ok_or("no figure")?.parse()?;
     Ok(kibibytes * 1024.0)
 }
