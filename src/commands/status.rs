@@ -1,8 +1,9 @@
 //! `mcp-bridge status`: who holds the link port, since when, and who shares it; from outside, for a person.
 
-use std::process::ExitCode;
+use std::{process::ExitCode, time::SystemTime};
 
 use clap::Args;
+use serde_json::{Value, json};
 
 use super::{
     computers, console,
@@ -25,6 +26,10 @@ const NO_BRIDGE: u8 = 1;
 /// Show who holds the link port, how many bridges share it, and how many computers are linked
 #[derive(Debug, Args)]
 pub struct Status {
+    /// Show it as JSON: one line
+    #[arg(long)]
+    json: bool,
+
     #[command(flatten)]
     settings: FlagsOf<Config>,
 }
@@ -53,28 +58,64 @@ impl Status {
         };
         let place = computers::place(&config);
         let health = runtime.block_on(port_holder::health(&place));
-        let address = place.to_string();
-        let (words, code) = match &health {
-            Ok(health) => (healthy(&address, health), ExitCode::SUCCESS),
-            Err(unknown) => (
-                unhealthy(&place, &address, unknown, folders),
-                ExitCode::from(NO_BRIDGE),
-            ),
+        let code = match health {
+            Ok(_) => ExitCode::SUCCESS,
+            Err(_) => ExitCode::from(NO_BRIDGE),
         };
-        console::say(&words);
-        if let Some(paused) = Paused::now(&folders.shared) {
+        let paused = Paused::now(&folders.shared);
+        let log = (!logging::files(&folders.state).is_empty())
+            .then(|| logging::folder(&folders.state).display().to_string());
+        if self.json {
+            let paused = paused.map(|paused| paused.when_and_why(SystemTime::now()));
+            let fields = in_fields(&place, &health, paused.as_deref(), log.as_deref());
+            console::say(&fields.to_string());
+            return code;
+        }
+        console::say(&match &health {
+            Ok(health) => healthy(&place.to_string(), health),
+            Err(unknown) => unhealthy(&place, unknown, folders),
+        });
+        if let Some(paused) = paused {
             console::say(&super::pause::in_words(&paused));
         }
-        let log = logging::folder(&folders.state);
-        console::say(&match logging::files(&folders.state).is_empty() {
-            false => format!("Log: {}", log.display()),
-            true => format!(
+        console::say(&match log {
+            Some(log) => format!("Log: {log}"),
+            None => format!(
                 "Log: there is none at {}. If a bridge has run, it can't write there: `mcp-bridge doctor state` looks.",
-                log.display()
+                logging::folder(&folders.state).display()
             ),
         });
         code
     }
+}
+
+/// For a program: what holds the port is `bridge`, `nothing`, `silent` (it does not answer), `stranger` (another program)
+/// or `unreachable`.
+fn in_fields(
+    place: &HostPort,
+    health: &Result<Health, Unknown>,
+    paused: Option<&str>,
+    log: Option<&str>,
+) -> Value {
+    let (holder, health) = match health {
+        Ok(health) => ("bridge", Some(health)),
+        Err(Unknown::Free) => ("nothing", None),
+        Err(Unknown::Silent) => ("silent", None),
+        Err(Unknown::Stranger) => ("stranger", None),
+        Err(Unknown::Unreachable(_)) => ("unreachable", None),
+    };
+    let owner = health.and_then(|health| health.owner.as_ref());
+    json!({
+        "linkPort": place.to_string(),
+        "holder": holder,
+        "version": health.map(|health| &health.version),
+        "process": owner.map(|owner| owner.pid),
+        "since": owner.map(|owner| &owner.since),
+        "bridges": health.map(|health| health.bridges.unwrap_or(1)),
+        "computers": health.map(|health| health.computers),
+        "paused": paused,
+        "log": log,
+    })
 }
 
 fn healthy(address: &str, health: &Health) -> String {
@@ -114,7 +155,8 @@ fn counted(count: u64, one: &str, many: &str) -> String {
     }
 }
 
-fn unhealthy(place: &HostPort, address: &str, unknown: &Unknown, folders: &Folders) -> String {
+fn unhealthy(place: &HostPort, unknown: &Unknown, folders: &Folders) -> String {
+    let address = place.to_string();
     match unknown {
         Unknown::Free => format!(
             "Link port {address}: no bridge runs. An MCP client starts one by itself; `mcp-bridge serve` keeps one running \

@@ -748,9 +748,15 @@ async fn a_flood_of_one_client_leaves_the_others_their_turn() {
 
 /// What `mcp-bridge status` prints, and its exit code.
 async fn status(place: &Place) -> (String, i32) {
+    status_with(place, &[]).await
+}
+
+/// The same, with these flags.
+async fn status_with(place: &Place, flags: &[&str]) -> (String, i32) {
     let mut command = tokio::process::Command::new(env!("CARGO_BIN_EXE_mcp-bridge"));
     command
         .arg("status")
+        .args(flags)
         .env("CC_LINK_HOST", "127.0.0.1")
         .env("CC_LINK_PORT", place.port.number().to_string())
         .env("MCP_BRIDGE_STATE_DIR", place.state.path())
@@ -767,6 +773,12 @@ async fn status_and_health_tell_who_holds_the_port_since_when_and_how_many_share
     let place = Place::new();
     let (none, code) = status(&place).await;
     assert!(none.contains("no bridge runs") && code == 1, "{none}");
+    let (none, code) = status_with(&place, &["--json"]).await;
+    let none: Value = serde_json::from_str(&none).unwrap();
+    assert_eq!(
+        (&none["holder"], &none["process"], code),
+        (&json!("nothing"), &Value::Null, 1)
+    );
     let mut own = place.bridge().await;
     let mut guest = place.bridge().await;
     shared_by(&mut guest, 2).await;
@@ -779,6 +791,18 @@ async fn status_and_health_tell_who_holds_the_port_since_when_and_how_many_share
             && some.contains("1 computer is linked")
             && code == 0,
         "{some}"
+    );
+    let (some, code) = status_with(&place, &["--json"]).await;
+    let some: Value = serde_json::from_str(&some).unwrap();
+    assert_eq!(
+        (
+            &some["holder"],
+            &some["process"],
+            &some["bridges"],
+            &some["computers"],
+            code
+        ),
+        (&json!("bridge"), &json!(own.pid()), &json!(2), &json!(1), 0)
     );
     let health = health(place.address()).await;
     assert_eq!(health["owner"]["pid"], own.pid());
