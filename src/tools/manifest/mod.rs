@@ -33,6 +33,7 @@ pub use provided::{Answered, Provided};
 pub use resource::{ResourceSpec, Shown, Text, Watch};
 pub use simulated::{Fuel, Simulated};
 pub use tool::{RunsOn, ToolSpec};
+pub use tree::Node;
 pub use what::{TIME, What};
 
 use fields::Fields;
@@ -62,6 +63,16 @@ impl fmt::Display for Problem {
             write!(f, ":{line}")?;
         }
         write!(f, ": {}", self.reason)
+    }
+}
+
+impl Wrong {
+    fn into_problem(self, file: &Path) -> Problem {
+        Problem {
+            file: file.to_path_buf(),
+            line: Some(self.line),
+            reason: self.reason,
+        }
     }
 }
 
@@ -95,19 +106,24 @@ pub struct Entry {
 /// # Errors
 /// Nothing of it can be read.
 pub fn read(text: &str, file: &Path, is_built_in: bool) -> Result<Manifest, Problem> {
-    let problem = |wrong: Wrong| Problem {
-        file: file.to_path_buf(),
-        line: Some(wrong.line),
-        reason: wrong.reason,
-    };
-    let Some(root) = tree::parse(text).map_err(problem)? else {
-        return Err(Problem {
+    match tree::parse(text) {
+        Ok(Some(root)) => read_parsed(&root, file, is_built_in),
+        Ok(None) => Err(Problem {
             file: file.to_path_buf(),
             line: None,
             reason: "it is empty. A manifest without entries says so: `entries: []`".to_owned(),
-        });
-    };
-    let root = Fields::of(&root, "the manifest").map_err(problem)?;
+        }),
+        Err(wrong) => Err(wrong.into_problem(file)),
+    }
+}
+
+/// As [`read`], of what was parsed already.
+///
+/// # Errors
+/// Likewise.
+pub fn read_parsed(root: &Node, file: &Path, is_built_in: bool) -> Result<Manifest, Problem> {
+    let problem = |wrong: Wrong| wrong.into_problem(file);
+    let root = Fields::of(root, "the manifest").map_err(problem)?;
     let mut manifest = Manifest::default();
     meant::no_slip(&root, meant::OF_MANIFEST).map_err(problem)?;
     manifest.namespace = namespace::read(&root).map_err(problem)?;

@@ -6,6 +6,7 @@
 use std::borrow::Cow;
 
 use saphyr_parser::{Event, Parser, ScalarStyle, Span, SpannedEventReceiver};
+use serde::{Deserialize, Serialize};
 use serde_json::{Map, Number, Value};
 
 use super::wrong::Wrong;
@@ -16,23 +17,28 @@ const MAX_DEPTH: usize = 64;
 /// More nodes are refused: aliases could make millions of a few.
 const MAX_NODES: usize = 200_000;
 
-/// A value and where it stands.
-#[derive(Debug, Clone, PartialEq)]
+/// A value and where it stands. It is serialised for the product's own manifests, which are parsed when it is built.
+#[derive(Debug, Clone, PartialEq, Serialize, Deserialize)]
 pub struct Node {
     /// Its line, from 1.
+    #[serde(rename = "l")]
     pub line: usize,
     /// What it is.
+    #[serde(rename = "k")]
     pub kind: NodeKind,
 }
 
 /// What a node is.
-#[derive(Debug, Clone, PartialEq)]
+#[derive(Debug, Clone, PartialEq, Serialize, Deserialize)]
 pub enum NodeKind {
     /// Null, a truth value, a number or a text.
+    #[serde(rename = "s")]
     Scalar(Value),
     /// A list.
+    #[serde(rename = "i")]
     List(Vec<Node>),
     /// A map, in its order.
+    #[serde(rename = "m")]
     Map(Vec<(String, Node)>),
 }
 
