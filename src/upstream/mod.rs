@@ -7,6 +7,7 @@
 
 mod answers;
 pub mod by_hand;
+pub mod by_name;
 mod config;
 pub mod configured;
 pub mod connection;

@@ -318,6 +318,54 @@ fn a_servers_tools_are_shown_and_called_without_a_bridge() {
 }
 
 #[test]
+fn tools_run_reaches_servers_as_a_client_does_and_starts_only_those_it_needs() {
+    let place = Place::new();
+    let servers = json!({"test": server("good"), "other": place.server("good", &["STARTS"])});
+    place.write(FILE, &json!({ "mcpServers": servers }));
+    let tools = place.path("tools/own");
+    fs::create_dir_all(&tools).unwrap();
+    let manifest = "entries:\n  - name: ask\n    kind: function.lua\n    source: file://ask.lua\n    method: call\n    \
+                    meta:\n      mcp.tool: true\n      mcp.name: ask\n      mcp.description: Asks.\n";
+    fs::write(tools.join("_index.yaml"), manifest).unwrap();
+    let handler = "return { call = function() return \"it said \" .. tools.call(\"test__echo\", { text = \"é\" }) end }\n";
+    fs::write(tools.join("ask.lua"), handler).unwrap();
+    let folder = place.path("tools").display().to_string();
+    let run = |arguments: &[&str]| {
+        place.run(&[&["tools", "run"], arguments, &["--tools", &folder]].concat())
+    };
+    for (arguments, said) in [
+        (&["test__echo", "--arg", "text=5"][..], "5\n"),
+        (&["ask"], "it said é\n"),
+    ] {
+        let output = run(arguments);
+        let (out, err) = (
+            String::from_utf8_lossy(&output.stdout),
+            String::from_utf8_lossy(&output.stderr),
+        );
+        assert_eq!((&*out, output.status.code()), (said, Some(0)), "{err}");
+    }
+    for (arguments, words) in [
+        (
+            &["test__none"][..],
+            "there is no tool test__none; `mcp-bridge tools list` names all",
+        ),
+        (
+            &["test__echo", "--upstream", "off"],
+            "there is no tool test__echo; `mcp-bridge tools list` names all",
+        ),
+        (&["test__echo", "--read-only"], "test__echo is refused"),
+    ] {
+        let output = run(arguments);
+        let told = String::from_utf8_lossy(&output.stderr);
+        assert!(
+            output.status.code() == Some(1) && told.contains(words),
+            "{arguments:?}: {output:?}"
+        );
+    }
+    assert_eq!(place.lines("starts"), [""; 0]);
+}
+
+#[test]
 fn a_server_that_does_not_come_up_is_said_with_its_last_words_and_without_promises() {
     let place = Place::with_servers(json!({ "test": server("dies") }));
     let said = refusal(&place, &["upstream", "tools", "test"]);

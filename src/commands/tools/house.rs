@@ -10,32 +10,58 @@ use crate::{
     doctor::chosen,
     settings::{Config, Flags, Folders},
     tools::{
-        self, Catalogue, Context, Listener, Notes, Offer, Others, Pause, builtin,
+        self, Catalogue, Context, Listener, Notes, Offer, Others, Pause, Source, builtin,
         folder::{self, Look, Root},
         kit::Kit,
         own_resources,
         policy::Policy,
         source::fixed,
     },
-    upstream::{configured::Configured, names, status_tool::SET},
+    upstream::{Upstream, by_name::ByName, configured::Configured, names, status_tool::SET},
 };
 
 /// All that there is for somebody who uses a tool, a prompt or a resource by hand.
 pub struct House {
     /// The computers.
     pub fleet: Fleet,
-    /// What is built in, and what is in the folders.
+    /// What is built in, what is in the folders, and the tools of MCP servers.
     pub catalogue: Arc<Catalogue>,
+    /// The MCP servers that are configured; each is started when a tool of it is called.
+    servers: Option<Upstream>,
 }
 
 impl House {
+    /// Does something in it, in a runtime of its own, and closes it.
+    pub fn used<T>(
+        flags: &Flags,
+        folders: &Folders,
+        work: impl AsyncFnOnce(&Self) -> anyhow::Result<T>,
+    ) -> anyhow::Result<T> {
+        in_runtime(async {
+            let house = Self::open(flags, folders)?;
+            let done = work(&house).await;
+            if let Some(servers) = &house.servers {
+                servers.leave().await;
+            }
+            done
+        })
+    }
+
     /// Opens it, and tells what is wrong with the folders. To be called in the runtime.
-    pub fn open(flags: &Flags, folders: &Folders) -> anyhow::Result<Self> {
+    fn open(flags: &Flags, folders: &Folders) -> anyhow::Result<Self> {
         let config = load(flags, folders)?;
         let (mut own, built_in) = own(&config, folders);
         // What is wrong with a handler is told when it is called.
         let look = own.look();
-        let (catalogue, problems) = put_together(&config, folders, built_in, look);
+        let servers = match config.upstream {
+            true => Upstream::new(here::settings(folders)),
+            false => None,
+        };
+        let others: Box<dyn Source> = match servers.clone() {
+            Some(servers) => Box::new(ByName::new(servers, sets_of_servers(folders))),
+            None => fixed(Offer::default()),
+        };
+        let (catalogue, problems) = with_others(&config, folders, built_in, look, others);
         let here = std::env::current_dir().unwrap_or_default();
         for problem in problems
             .iter()
@@ -45,7 +71,11 @@ impl House {
         }
         let fleet = computers::start(&config.link, Some(&folders.shared));
         fleet.want();
-        Ok(Self { fleet, catalogue })
+        Ok(Self {
+            fleet,
+            catalogue,
+            servers,
+        })
     }
 
     /// What a call of this person's has at hand.
@@ -88,14 +118,13 @@ pub fn own(config: &Config, folders: &Folders) -> (folder::Folders, Offer) {
     (folder::Folders::new(roots, kit, &built_in), built_in)
 }
 
-/// All tools there are, and what is wrong with those that were looked at.
+/// All tools there are but for those of MCP servers, and what is wrong with those that were looked at.
 pub fn put_together(
     config: &Config,
     folders: &Folders,
     built_in: Offer,
     look: Look,
 ) -> (Arc<Catalogue>, Vec<String>) {
-    let problems = look.problems.iter().map(ToString::to_string).collect();
     let servers = Offer {
         sets: match config.upstream {
             true => sets_of_servers(folders),
@@ -103,11 +132,22 @@ pub fn put_together(
         },
         ..Offer::default()
     };
+    with_others(config, folders, built_in, look, fixed(servers))
+}
+
+fn with_others(
+    config: &Config,
+    folders: &Folders,
+    built_in: Offer,
+    look: Look,
+    others: Box<dyn Source>,
+) -> (Arc<Catalogue>, Vec<String>) {
+    let problems = look.problems.iter().map(ToString::to_string).collect();
     let sources = vec![
         own_resources::unlisted(),
         fixed(built_in),
         fixed(look.offer),
-        fixed(servers),
+        others,
     ];
     let policy = Policy::of(&config.tools, Pause::of(&folders.shared));
     (Catalogue::start(sources, policy), problems)

@@ -5,10 +5,7 @@ use clap::Args;
 use rmcp::model::{JsonObject, Prompt as Definition, PromptMessage, Role};
 use serde_json::json;
 
-use super::{
-    house::{House, in_runtime},
-    terminal::Terminal,
-};
+use super::{house::House, terminal::Terminal};
 use crate::{
     commands::{
         arguments::Arguments,
@@ -34,9 +31,8 @@ pub struct Prompt {
 impl Prompt {
     /// Gets it; tells whether there were messages to print.
     pub fn run(self, folders: &Folders) -> anyhow::Result<bool> {
-        in_runtime(async {
-            let house = House::open(&self.settings.given, folders)?;
-            show(&house, &self.name, &self.arguments).await
+        House::used(&self.settings.given, folders, async |house| {
+            show(house, &self.name, &self.arguments).await
         })
     }
 }

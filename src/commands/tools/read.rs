@@ -8,7 +8,7 @@ use clap::Args;
 use rmcp::model::ResourceContents;
 
 use super::{
-    house::{House, count, in_runtime},
+    house::{House, count},
     terminal::Terminal,
 };
 use crate::{
@@ -31,9 +31,8 @@ pub struct Read {
 impl Read {
     /// Reads it; tells whether it could be read.
     pub fn run(self, folders: &Folders) -> anyhow::Result<bool> {
-        in_runtime(async {
-            let house = House::open(&self.settings.given, folders)?;
-            show(&house, &self.uri).await
+        House::used(&self.settings.given, folders, async |house| {
+            show(house, &self.uri).await
         })
     }
 }

@@ -3,11 +3,7 @@
 use anyhow::bail;
 use clap::Args;
 
-use super::{
-    house::{House, in_runtime},
-    prompt, read,
-    terminal::Terminal,
-};
+use super::{house::House, prompt, read, terminal::Terminal};
 use crate::{
     commands::{arguments::Arguments, console::note},
     settings::{Config, FlagsOf, Folders},
@@ -33,11 +29,10 @@ pub struct Run {
 impl Run {
     /// Runs it; tells whether it did what it was to do.
     pub fn run(self, folders: &Folders) -> anyhow::Result<bool> {
-        in_runtime(async {
+        House::used(&self.settings.given, folders, async |house| {
             let name = &self.name;
-            let house = House::open(&self.settings.given, folders)?;
             let others = house.catalogue.open_for(Client::Anyone);
-            let view = others.now();
+            let view = others.awaiting(name).await.map_err(anyhow::Error::msg)?;
             let tool = match view.find(name).await {
                 Found::Tool(tool) => tool,
                 Found::Refused(refusal) => bail!("{}", refusal.of(name)),
@@ -45,13 +40,13 @@ impl Run {
                     note(&format!(
                         "{name} is a prompt: `mcp-bridge tools prompt` is for these."
                     ));
-                    return prompt::show(&house, name, &self.arguments).await;
+                    return prompt::show(house, name, &self.arguments).await;
                 }
                 Found::Nothing if view.resource(name).is_some() => {
                     note(&format!(
                         "{name} is a resource: `mcp-bridge tools read` is for these."
                     ));
-                    return read::show(&house, name).await;
+                    return read::show(house, name).await;
                 }
                 Found::Nothing => {
                     bail!("there is no tool {name}; `mcp-bridge tools list` names all")
