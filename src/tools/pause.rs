@@ -1,6 +1,6 @@
 //! A person's pause: until it is lifted, no bridge of this user calls what could change something.
 //!
-//! It is a file in the folder that all bridges of a user share, for which each such call looks (see [`hold`](super::hold)).
+//! It is a file in the folder that all bridges of a user share, for which each such call looks (see `tools/hold.rs`).
 //! So it lives through the end of all of them.
 
 use std::{
