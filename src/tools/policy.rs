@@ -7,6 +7,7 @@ use rmcp::model::Tool as Definition;
 use super::{
     hints::{annotations, is_read_only},
     hold::Pause,
+    refusal::Refusal,
     tool::Tool,
 };
 use crate::settings::ToolsConfig;
@@ -37,8 +38,12 @@ pub const FIND_TOOLS: &str = "find-tools";
 /// See [`FIND_TOOLS`].
 pub const CALL_TOOL: &str = "call-tool";
 
+/// Why a tool that could change something is refused where nothing may be changed.
+const READ_ONLY: &str = "this bridge was started read-only (--read-only), and the tool does not promise to change nothing \
+                         (readOnlyHint: true)";
+
 /// Whether a call of a tool could change something, by what the tool says. What `call-tool` calls is judged by itself.
-pub(super) fn may_change(definition: &Definition) -> bool {
+pub fn may_change(definition: &Definition) -> bool {
     !stays(&definition.name) && !is_read_only(definition)
 }
 
@@ -90,10 +95,7 @@ impl Policy {
     pub fn judge(&self, tool: &dyn Tool) -> Verdict {
         let name = tool.definition().name.as_ref();
         if self.read_only && self.may_change(tool) {
-            return Verdict::Refused(
-                "this bridge was started read-only (--read-only), and the tool does not promise to change nothing \
-                 (readOnlyHint: true)",
-            );
+            return Verdict::Refused(READ_ONLY);
         }
         if stays(name) {
             return Verdict::Listed;
@@ -127,6 +129,19 @@ impl Policy {
     /// began in it would go on to change something once it is lifted.
     pub(super) fn may_change(&self, tool: &dyn Tool) -> bool {
         may_change(tool.definition()) && !self.confines(tool)
+    }
+
+    /// Why a tool that a person calls by hand must not be called at this moment, if so: it could change something, and
+    /// nothing may be changed. Which tools there are to be for clients does not count for that person.
+    pub async fn refuses(&self, definition: &Definition) -> Option<Refusal> {
+        if !may_change(definition) {
+            return None;
+        }
+        if self.read_only {
+            return Some(Refusal::ByPolicy(READ_ONLY));
+        }
+        let hold = self.pause.now().await?;
+        Some(Refusal::ByPause(hold.told()))
     }
 
     /// Whether what a tool could change is refused, and not the tool.

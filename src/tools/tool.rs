@@ -119,6 +119,14 @@ const DEEPEST: u8 = 4;
 pub struct TooDeep;
 
 impl Context<'_> {
+    /// Why what could change something must not begin at this moment, if so: a sentence without its full stop. It is noted
+    /// as refused.
+    pub async fn held(&self) -> Option<String> {
+        let hold = self.others.paused().await?;
+        self.note_refused();
+        Some(hold.told())
+    }
+
     /// Notes that something is refused for which the client's call asks.
     pub(super) fn note_refused(&self) {
         if let Some(call) = self.call {

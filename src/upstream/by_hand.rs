@@ -140,7 +140,7 @@ impl ByHand {
             return failure(format!("The tool {name} is withheld: {reason}."));
         }
         let request = listed.call(arguments);
-        let answer = self.server.ask(request, Some(progress)).await;
+        let answer = self.server.ask(request, Some(progress), None).await;
         match answer {
             // Nobody starts it again.
             Err(Trouble::Gone {

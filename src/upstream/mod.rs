@@ -56,7 +56,7 @@ use tokio::{
 };
 
 use crate::tools::{
-    Client, Step,
+    Client, Context, Step,
     asked::Asked,
     completion::{Begun, of_values},
     failure,
@@ -82,6 +82,8 @@ struct Waits<'a> {
     heard: Option<(Severity, &'a mpsc::Sender<Logged>)>,
     /// What it attached to its request.
     attached: Option<&'a JsonObject>,
+    /// Its call, if that could change something.
+    changing: Option<Context<'a>>,
 }
 
 impl Waits<'_> {
@@ -99,7 +101,7 @@ impl Waits<'_> {
             }
             None => None,
         };
-        server.ask(request, self.progress).await
+        server.ask(request, self.progress, self.changing).await
     }
 }
 

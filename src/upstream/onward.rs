@@ -29,6 +29,7 @@ use crate::tools::{
     completion::Begun,
     failure,
     manifest::Shown,
+    policy::may_change,
     prompt::{self, Prompt},
     resource::{self, Resource},
     source::Withheld,
@@ -254,7 +255,8 @@ impl Tool for ServerTool {
             if let Some(call) = context.call {
                 call.asks_server(&self.server);
             }
-            let called = while_told(context.listener, async |waits| {
+            let changing = may_change(&self.definition).then_some(context);
+            let called = while_told(context.listener, changing, async |waits| {
                 self.upstream.call(name, arguments, waits).await
             });
             let Some(called) = called.await else {
@@ -273,13 +275,19 @@ impl Tool for ServerTool {
 }
 
 /// Asks a server something, and tells the client that waits for it meanwhile how that goes and what the server logs.
-async fn while_told<T>(listener: &dyn Listener, ask: impl AsyncFnOnce(&Waits<'_>) -> T) -> T {
+/// `changing` is its call, if that could change something.
+async fn while_told<T>(
+    listener: &dyn Listener,
+    changing: Option<Context<'_>>,
+    ask: impl AsyncFnOnce(&Waits<'_>) -> T,
+) -> T {
     let (told, mut news) = mpsc::channel(PROGRESS_QUEUE);
     let (heard, mut logged) = mpsc::channel(PROGRESS_QUEUE);
     let waits = Waits {
         progress: listener.listens().then_some(&told),
         heard: listener.hears().map(|severity| (severity, &heard)),
         attached: listener.attached(),
+        changing,
     };
     let answer = {
         let asked = ask(&waits);
@@ -331,7 +339,7 @@ impl Prompt for ServerPrompt {
     ) -> BoxFuture<'a, Result<GetPromptResult, ErrorData>> {
         async move {
             let name = &self.definition.name;
-            let filled = while_told(context.listener, async |waits| {
+            let filled = while_told(context.listener, None, async |waits| {
                 self.upstream.prompt(name, arguments, waits).await
             });
             filled.await.unwrap_or_else(|| Err(prompt::unknown(name)))
@@ -454,7 +462,9 @@ async fn read(
     listener: &dyn Listener,
     uri: &str,
 ) -> Result<ReadResourceResult, ErrorData> {
-    let read = while_told(listener, async |waits| upstream.resource(uri, waits).await);
+    let read = while_told(listener, None, async |waits| {
+        upstream.resource(uri, waits).await
+    });
     read.await.unwrap_or_else(|| Err(resource::unknown(uri)))
 }
 

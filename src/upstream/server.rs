@@ -46,7 +46,7 @@ use super::{
     trust,
 };
 use crate::tools::{
-    Step,
+    Context, Step,
     asked::Asked,
     updates::{Followed, Updates},
 };
@@ -376,7 +376,8 @@ impl Server {
     }
 
     /// Asks it something, starting it if it does not run. Everything together has the time that the entry gives a call,
-    /// unless the server tells of progress. Dropping the future cancels the request.
+    /// unless the server tells of progress. Dropping the future cancels the request. Where it is part of a call that could
+    /// change something, it begins only while no person has paused that: it may have waited for its turn.
     ///
     /// # Errors
     /// It can't be used, or did not answer.
@@ -384,6 +385,7 @@ impl Server {
         &self,
         request: ClientRequest,
         progress: Option<&mpsc::Sender<Step>>,
+        changing: Option<Context<'_>>,
     ) -> Result<ServerResult, Trouble> {
         let server = || self.entry.name.clone();
         let time = self.entry.call_timeout;
@@ -425,6 +427,14 @@ impl Server {
             return Err(Trouble::Withheld {
                 server: server(),
                 tool: call.params.name.to_string(),
+            });
+        }
+        if let Some(call) = changing
+            && let Some(why) = call.held().await
+        {
+            return Err(Trouble::Held {
+                server: server(),
+                why,
             });
         }
         self.ask_over(&connection, request, progress, until).await

@@ -48,6 +48,14 @@ pub enum Trouble {
         /// The tool, by the server's own name.
         tool: String,
     },
+    /// A person has paused what could change something, or may have, before its turn came.
+    #[error("The server `{server}` was not called: {why}.")]
+    Held {
+        /// Its name.
+        server: String,
+        /// What is told of the pause.
+        why: String,
+    },
     /// It ended in mid call.
     #[error(
         "The server `{server}` {how} before it answered this call. Whether it did what was asked is unknown. It is \

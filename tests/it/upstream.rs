@@ -470,6 +470,81 @@ async fn a_call_that_waits_for_another_says_so() {
 }
 
 #[tokio::test]
+async fn what_waits_for_a_server_does_not_begin_in_a_pause() {
+    let place = Place::new();
+    let tool = |name: &str, reads: bool| {
+        json!({
+            "name": name, "inputSchema": {"type": "object"}, "annotations": {"readOnlyHint": reads},
+        })
+    };
+    place.write(
+        "tools",
+        &json!([tool("wait", false), tool("echo", false), tool("pid", true)]),
+    );
+    let mut late = place.server("given", &["TOOLS", "AWAITS"]);
+    late["env"]["HEARD"] = json!(place.path("late-heard"));
+    let servers = json!({
+        "busy": place.server("given", &["TOOLS", "HEARD"]),
+        // Each call waits for its start, none for another.
+        "late": with(late, json!({"parallel": true})),
+    });
+    place.write("config/mcp.json", &json!({ "mcpServers": servers }));
+    let awaits = place.path("awaits");
+    fs::write(&awaits, "").unwrap();
+    let mut before = place.session().await;
+    listed(&mut before, "busy__echo").await;
+    listed(&mut before, "late__echo").await;
+    before.leave().await;
+    fs::remove_file(&awaits).unwrap();
+
+    let mut bridge = place.session().await;
+    let marks = json!({"begun": place.path("begun"), "go": place.path("go")});
+    let running = bridge.start_call("busy__wait", marks).await;
+    file(&place.path("begun")).await;
+    let mut calls = Vec::new();
+    for name in ["busy__echo", "busy__pid", "late__echo", "late__pid"] {
+        let params = json!({
+            "name": name, "arguments": {"text": "PAUSED"}, "_meta": {"progressToken": name}
+        });
+        calls.push((name, bridge.ask("tools/call", params).await));
+        let waits = |message: &Value| message["params"]["progressToken"] == name;
+        bridge.message("it says that it waits", waits).await;
+    }
+    place.says(&["pause", "--reason", "looking at the base"]);
+    for name in ["go", "awaits"] {
+        fs::write(place.path(name), "").unwrap();
+    }
+    assert_eq!(bridge.answer(running).await.text, "went");
+    for (name, call) in calls {
+        let answer = bridge.answer(call).await;
+        let (server, tool) = name.split_once("__").unwrap();
+        let refused = format!("The server `{server}` was not called: a person has paused this ");
+        assert_eq!(
+            (answer.is_error, answer.text.starts_with(&refused)),
+            (tool == "echo", tool == "echo"),
+            "{name}: {}",
+            answer.text
+        );
+        assert!(
+            tool != "echo" || answer.text.contains("looking at the base"),
+            "{}",
+            answer.text
+        );
+    }
+    for name in ["heard", "late-heard"] {
+        let heard = place.lines(name).join("\n");
+        assert!(
+            heard.contains("\"pid\"") && !heard.contains("\"echo\""),
+            "{name}: {heard}"
+        );
+    }
+    place.says(&["resume"]);
+    let echo = bridge.call("busy__echo", json!({"text": "again"})).await;
+    assert_eq!(echo.text, "again");
+    bridge.leave().await;
+}
+
+#[tokio::test]
 async fn a_call_that_takes_too_long_is_answered_at_its_deadline_and_cancelled() {
     let place = Place::new();
     let hasty = with(

@@ -1,6 +1,7 @@
 """A small MCP server over stdio, as good or as bad as its first argument says.
 
-Where $STARTS names a file, each start adds a line with its process id; where $HEARD does, each message that it gets.
+Where $STARTS names a file, each start adds a line with its process id; where $HEARD does, each message that it gets. Where
+$AWAITS does, it speaks MCP only once that is there.
 """
 
 import json
@@ -201,6 +202,8 @@ def answer(message):
 
 note("STARTS", str(os.getpid()))
 
+while "AWAITS" in os.environ and not os.path.exists(os.environ["AWAITS"]):
+    time.sleep(0.01)
 if MODE == "needs" and "FARM_KEY" not in os.environ:
     print("Error: FARM_KEY is not set", file=sys.stderr, flush=True)
     sys.exit(7)
