@@ -366,6 +366,44 @@ fn tools_run_reaches_servers_as_a_client_does_and_starts_only_those_it_needs() {
 }
 
 #[test]
+fn what_could_change_something_is_not_called_by_hand_where_nothing_may_be_changed() {
+    let place = Place::new();
+    let tool = |name: &str, reads: bool| {
+        json!({
+            "name": name, "inputSchema": {"type": "object"}, "annotations": {"readOnlyHint": reads},
+        })
+    };
+    place.write("tools", &json!([tool("echo", false), tool("pid", true)]));
+    let servers = json!({ "test": place.server("given", &["TOOLS", "HEARD"]) });
+    place.write(FILE, &json!({ "mcpServers": servers }));
+    let echo = ["upstream", "call", "test__echo", "--arg", "text=here"];
+    let pid = ["upstream", "call", "test__pid"];
+    place.says(&["pause", "--reason", "looking at the base"]);
+    let said = refusal(&place, &echo);
+    let begins = "test__echo was not called: a person has paused this ";
+    assert!(
+        said.starts_with(begins) && said.contains("looking at the base"),
+        "{said}"
+    );
+    place.says(&pid);
+    place.says(&["resume"]);
+    fs::write(place.path("config/config.toml"), "read_only = true").unwrap();
+    let said = refusal(&place, &echo);
+    assert!(
+        said.starts_with("test__echo is refused: this bridge was started read-only"),
+        "{said}"
+    );
+    place.says(&pid);
+    let heard = place.lines("heard").join("\n");
+    assert!(
+        heard.contains("\"pid\"") && !heard.contains("\"echo\""),
+        "{heard}"
+    );
+    fs::write(place.path("config/config.toml"), "").unwrap();
+    assert_eq!(place.says(&echo), "here\n");
+}
+
+#[test]
 fn a_server_that_does_not_come_up_is_said_with_its_last_words_and_without_promises() {
     let place = Place::with_servers(json!({ "test": server("dies") }));
     let said = refusal(&place, &["upstream", "tools", "test"]);

@@ -8,13 +8,13 @@ use serde_json::{Value, json};
 use tokio::{sync::mpsc, time::sleep};
 
 use super::{
-    super::{arguments::Arguments, console},
+    super::{arguments::Arguments, console, startup},
     here,
 };
 use crate::{
     base::text::{in_shell, one_line},
-    settings::Folders,
-    tools::Step,
+    settings::{Flags, Folders, ToolsConfig},
+    tools::{Pause, Step, policy::Policy},
     upstream::{by_hand::ByHand, entry::Entry, names},
 };
 
@@ -45,12 +45,14 @@ pub fn tools(name: &str, json: bool, folders: &Folders) -> ExitCode {
 /// Calls a tool of a server.
 pub fn call(tool: &str, arguments: &Arguments, folders: &Folders) -> ExitCode {
     in_runtime(async {
+        let tools = ToolsConfig::load(&Flags::default(), startup::variable, folders)?;
+        let policy = Policy::of(&tools, Pause::of(&folders.shared));
         let wanted = format!("server that has a tool {tool}");
         let server = start(&wanted, folders, |entry| {
             names::may_be_of(&names::server_id(&entry.name), tool)
         })
         .await?;
-        let called = called(&server, tool, arguments).await;
+        let called = called(&server, tool, arguments, &policy).await;
         server.leave().await;
         let result = called?;
         console::say_result(&result);
@@ -81,6 +83,7 @@ async fn called(
     server: &ByHand,
     tool: &str,
     arguments: &Arguments,
+    policy: &Policy,
 ) -> anyhow::Result<CallToolResult> {
     let listing = server.listing();
     let Some(listed) = listing.tools.get(tool) else {
@@ -98,6 +101,11 @@ async fn called(
     };
     let schema = listed.shown.as_ref().map(|tool| tool.input_schema.clone());
     let arguments = arguments.read(&schema.unwrap_or_default())?;
+    if let Ok(shown) = &listed.shown
+        && let Some(refusal) = policy.refuses(shown).await
+    {
+        bail!("{}.", refusal.of(tool));
+    }
     let (sender, mut steps) = mpsc::channel::<Step>(STEPS);
     let call = server.call(tool, arguments, &sender);
     tokio::pin!(call);
