@@ -13,7 +13,7 @@ use super::{
     entry::Entry,
     listing::Listing,
     names,
-    server::{Server, ServerFolders, keeper::keep},
+    server::{Known, Server, ServerFolders, keeper::keep},
     settings::Settings,
     trouble::{NotReached, Trouble},
 };
@@ -68,13 +68,15 @@ impl ByHand {
             state: settings.state.clone(),
         };
         let disabled = configured.why_disabled(entry);
+        // A person at a terminal is asked nothing, and waits for the disk.
+        let known = Known::load(entry, &folders, None);
         let (server, orders) = Server::new(
             (*entry).clone(),
+            known,
             disabled,
             folders,
             Arc::default(),
             Arc::default(),
-            // A person at a terminal is asked nothing.
             None,
         );
         let read = |entry: &Entry| variables::read_by(entry, &settings.folder);

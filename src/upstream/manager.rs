@@ -139,7 +139,8 @@ impl Manager {
         let shared_news = self.shared.news.clone();
         let follow = async move {
             loop {
-                following.adopt(&wanted.borrow_and_update().clone());
+                let now = wanted.borrow_and_update().clone();
+                following.adopt(&now).await;
                 following.rebuild();
                 loop {
                     tokio::select! {
@@ -195,7 +196,7 @@ impl Manager {
     async fn manage(self: &Arc<Self>) {
         let mut stamps = Stamps::new();
         let first = self.look().await;
-        self.adopt(first, &mut stamps);
+        self.adopt(first, &mut stamps).await;
         self.shared.rebuild();
         self.ready.send_replace(true);
 
@@ -221,7 +222,7 @@ impl Manager {
                     let changed = now.is_some_and(|now| now != stamps);
                     if changed || requests.contains(&Request::Reload) {
                         let look = self.look().await;
-                        self.adopt(look, &mut stamps);
+                        self.adopt(look, &mut stamps).await;
                     }
                     for request in requests {
                         match request {
@@ -298,7 +299,7 @@ impl Manager {
     }
 
     /// Makes the servers those that are configured.
-    fn adopt(&self, look: Option<Look>, stamps: &mut Stamps) {
+    async fn adopt(&self, look: Option<Look>, stamps: &mut Stamps) {
         let Some(look) = look else {
             return;
         };
@@ -318,7 +319,7 @@ impl Manager {
             resolution: look.resolution,
             trusted: look.trusted,
         };
-        self.shared.adopt(&wanted);
+        self.shared.adopt(&wanted).await;
         self.wanted.send_replace(wanted);
     }
 
@@ -331,9 +332,7 @@ impl Manager {
         if told.as_ref() == Some(&report) {
             return;
         }
-        if let Err(error) = file.write(&report) {
-            tracing::debug!(%error, "the state of the servers can't be written down");
-        }
+        file.write(report.clone());
         *told = Some(report);
     }
 

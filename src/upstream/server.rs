@@ -21,8 +21,8 @@ use std::{
 use rmcp::{
     ErrorData,
     model::{
-        ClientRequest, ErrorCode, ServerCapabilities, ServerResult, SubscribeRequest,
-        SubscribeRequestParams, UnsubscribeRequest, UnsubscribeRequestParams,
+        ClientCapabilities, ClientRequest, ErrorCode, ServerCapabilities, ServerResult,
+        SubscribeRequest, SubscribeRequestParams, UnsubscribeRequest, UnsubscribeRequestParams,
     },
 };
 use tokio::{
@@ -194,27 +194,67 @@ pub struct Server {
     last_used: Mutex<Instant>,
 }
 
+/// What is known of a server before it is started.
+pub struct Known {
+    /// See [`Entry::fingerprint`].
+    fingerprint: String,
+    /// See [`State::offers`].
+    offers: Option<Arc<Offers>>,
+    /// See [`State::is_listed`].
+    is_listed: bool,
+    /// See [`State::changed`].
+    changed: Arc<BTreeSet<String>>,
+}
+
+impl Known {
+    /// What is kept of the server of this entry for a client that can be asked this, if for one. Waits for a disk.
+    pub fn load(
+        entry: &Entry,
+        folders: &ServerFolders,
+        askable: Option<&ClientCapabilities>,
+    ) -> Self {
+        let fingerprint = entry.fingerprint(&folders.working);
+        let listed = Remembered::load(&folders.state, &fingerprint, askable);
+        let is_listed = listed.is_some();
+        // Better than nothing, until it is asked.
+        let any = || Remembered::load(&folders.state, &fingerprint, None);
+        let offers = listed.or_else(any).map(|remembered| remembered.offers);
+        let changed = offers
+            .as_ref()
+            .map(|offers| trust::changed_tools(&folders.state, &fingerprint, &entry.name, offers));
+        // What takes time is done here, and not when the tools are listed first.
+        if let Some(offers) = &offers {
+            offers.checked_tools();
+        }
+        Self {
+            fingerprint,
+            offers: offers.map(Arc::new),
+            is_listed,
+            changed: Arc::new(changed.unwrap_or_default()),
+        }
+    }
+}
+
+/// How tools were judged by what the user has accepted.
+pub struct Judged {
+    /// These.
+    offers: Arc<Offers>,
+    /// Those whose definition is not the accepted one.
+    changed: BTreeSet<String>,
+}
+
 impl Server {
-    /// The server of this entry, and the orders that [`keeper::keep`] is to follow for it. `disabled` says why it must not
-    /// be started. `news` is told of changes, and the `hearers` of what it logs. Reads what is remembered of it.
+    /// The server of this entry, of which this is `known`, and the orders that [`keeper::keep`] is to follow for it.
+    /// `disabled` says why it must not be started. `news` is told of changes, and the `hearers` of what it logs.
     pub fn new(
         entry: Entry,
+        known: Known,
         disabled: Option<String>,
         folders: ServerFolders,
         news: Arc<Notify>,
         hearers: Arc<Hearers>,
         asked: Option<Arc<dyn Asked>>,
     ) -> (Arc<Self>, mpsc::Receiver<Order>) {
-        let fingerprint = entry.fingerprint(&folders.working);
-        let capabilities = asked.as_deref().map(Asked::capabilities);
-        let listed = Remembered::load(&folders.state, &fingerprint, capabilities);
-        let is_listed = listed.is_some();
-        // Better than nothing, until it is asked.
-        let any = || Remembered::load(&folders.state, &fingerprint, None);
-        let remembered = listed.or_else(any).map(|remembered| remembered.offers);
-        let changed = remembered
-            .as_ref()
-            .map(|offers| trust::changed_tools(&folders.state, &fingerprint, &entry.name, offers));
         let (orders, received) = mpsc::channel(16);
         let state = State {
             phase: if disabled.is_some() {
@@ -231,9 +271,9 @@ impl Server {
             starts: 0,
             restarts: 0,
             connection: None,
-            offers: remembered.map(Arc::new),
-            is_listed,
-            changed: Arc::new(changed.unwrap_or_default()),
+            offers: known.offers,
+            is_listed: known.is_listed,
+            changed: known.changed,
         };
         let id = names::server_id(&entry.name);
         let server = Arc::new(Self {
@@ -241,7 +281,7 @@ impl Server {
             following: Arc::new(Following::new(names::scheme(&id))),
             id,
             tail: Arc::new(Tail::new(&folders.state, &entry.name)),
-            fingerprint,
+            fingerprint: known.fingerprint,
             asked,
             of_others: Mutex::default(),
             folders,
@@ -361,18 +401,26 @@ impl Server {
         let _ = self.orders.try_send(order);
     }
 
-    /// Judges its tools anew by what the user has accepted meanwhile.
-    pub fn judge_again(&self) {
-        let Some(offers) = self.state().offers else {
-            return;
-        };
+    /// Judges its tools by what the user has accepted meanwhile. Waits for a disk.
+    pub fn judged(&self) -> Option<Judged> {
+        let offers = self.state().offers?;
         let changed = trust::changed_tools(
             &self.folders.state,
             &self.fingerprint,
             &self.entry.name,
             &offers,
         );
-        self.change(|state| state.changed = Arc::new(changed));
+        Some(Judged { offers, changed })
+    }
+
+    /// Takes over how its tools were judged, unless it offers others by now: these were judged themselves.
+    pub fn take_judged(&self, judged: Judged) {
+        self.change(|state| {
+            let offers = state.offers.as_ref();
+            if offers.is_some_and(|offers| Arc::ptr_eq(offers, &judged.offers)) {
+                state.changed = Arc::new(judged.changed);
+            }
+        });
     }
 
     /// Asks it something, starting it if it does not run. Everything together has the time that the entry gives a call,

@@ -11,6 +11,7 @@ use std::{
 use futures_util::future::join_all;
 use tokio::{
     sync::{Notify, Semaphore, watch},
+    task::spawn_blocking,
     time::{sleep, timeout},
 };
 use tokio_util::{sync::CancellationToken, task::TaskTracker};
@@ -21,7 +22,7 @@ use super::{
     hearing::Hearers,
     listing::{Listing, View},
     names,
-    server::{Phase, Server, ServerFolders, keeper::keep},
+    server::{Judged, Known, Phase, Server, ServerFolders, keeper::keep},
 };
 use crate::tools::{Client, Hearer, asked::Asked};
 
@@ -42,6 +43,36 @@ pub struct Wanted {
     pub entry: Entry,
     /// Why it must not be started, if so.
     pub disabled: Option<String>,
+}
+
+/// A server that there is to be, beside those that there are.
+enum Next {
+    /// It is there already.
+    Same(Arc<Server>),
+    /// It is not; why it must not be started, if so.
+    New(Box<Entry>, Option<String>),
+}
+
+/// The same, with what the disk knows of it.
+enum Looked {
+    Same(Arc<Server>, Option<Judged>),
+    New(Box<Entry>, Option<String>, Known),
+}
+
+impl Next {
+    /// Looks. Waits for a disk.
+    fn looked(self, folders: &ServerFolders, asked: Option<&dyn Asked>) -> Looked {
+        match self {
+            Self::Same(server) => {
+                let judged = server.judged();
+                Looked::Same(server, judged)
+            }
+            Self::New(entry, disabled) => {
+                let known = Known::load(&entry, folders, asked.map(Asked::capabilities));
+                Looked::New(entry, disabled, known)
+            }
+        }
+    }
 }
 
 /// Servers that are used together.
@@ -103,13 +134,14 @@ impl Servers {
         }
     }
 
-    /// Makes them those that are wanted. One whose entry stayed the same goes on.
-    pub fn adopt(&self, wanted: &[Wanted]) {
-        let mut all = self.lock();
-        let mut before: HashMap<String, Arc<Server>> = std::mem::take(&mut *all)
+    /// Makes them those that are wanted. One whose entry stayed the same goes on. Is to be called by one task only.
+    pub async fn adopt(&self, wanted: &[Wanted]) {
+        let mut before: HashMap<String, Arc<Server>> = self
+            .all()
             .into_iter()
             .map(|server| (server.entry.name.clone(), server))
             .collect();
+        let mut next = Vec::new();
         for Wanted { entry, disabled } in wanted {
             let same = before.get(&entry.name).is_some_and(|server| {
                 let state = server.state();
@@ -118,24 +150,26 @@ impl Servers {
                     .flatten();
                 server.entry == *entry && was_disabled == *disabled
             });
-            if same && let Some(server) = before.remove(&entry.name) {
-                server.judge_again();
-                all.push(server);
-                continue;
-            }
-            let (server, orders) = Server::new(
-                entry.clone(),
-                disabled.clone(),
-                self.folders.clone(),
-                self.news.clone(),
-                self.hearers.clone(),
-                self.asked.clone(),
-            );
-            if !self.leaving.is_cancelled() {
-                self.tasks.spawn(keep(server.clone(), orders));
-            }
-            all.push(server);
+            let former = same.then(|| before.remove(&entry.name)).flatten();
+            next.push(former.map_or_else(
+                || Next::New(entry.clone().into(), disabled.clone()),
+                Next::Same,
+            ));
         }
+        let (folders, asked) = (self.folders.clone(), self.asked.clone());
+        let look = move || -> Vec<_> {
+            let next = next.into_iter();
+            next.map(|next| next.looked(&folders, asked.as_deref()))
+                .collect()
+        };
+        // Beside, since the disk may hang, and what servers offer may be much.
+        let Ok(looked) = spawn_blocking(look).await else {
+            return;
+        };
+        let looked = looked.into_iter();
+        let servers: Vec<_> = looked.map(|looked| self.taken_up(looked)).collect();
+        let mut all = self.lock();
+        *all = servers;
         for gone in before.values() {
             gone.leave();
         }
@@ -154,6 +188,32 @@ impl Servers {
         drop(all);
         self.news.notify_one();
         self.to_list.notify_one();
+    }
+
+    /// A server that there is from now on.
+    fn taken_up(&self, looked: Looked) -> Arc<Server> {
+        let (entry, disabled, known) = match looked {
+            Looked::Same(server, judged) => {
+                if let Some(judged) = judged {
+                    server.take_judged(judged);
+                }
+                return server;
+            }
+            Looked::New(entry, disabled, known) => (entry, disabled, known),
+        };
+        let (server, orders) = Server::new(
+            *entry,
+            known,
+            disabled,
+            self.folders.clone(),
+            self.news.clone(),
+            self.hearers.clone(),
+            self.asked.clone(),
+        );
+        if !self.leaving.is_cancelled() {
+            self.tasks.spawn(keep(server.clone(), orders));
+        }
+        server
     }
 
     /// Whether there is one that may run and of which is not known yet what it offers.
@@ -300,5 +360,58 @@ impl Servers {
     fn lock(&self) -> MutexGuard<'_, Vec<Arc<Server>>> {
         // The list is never left half changed.
         self.all.lock().unwrap_or_else(PoisonError::into_inner)
+    }
+}
+
+#[cfg(test)]
+mod tests {
+    use std::{collections::BTreeMap, pin::pin};
+
+    use futures_util::future::poll_immediate;
+
+    use super::*;
+    use crate::upstream::{
+        config::selection::Selection,
+        entry::{Address, Origin, Reach, Style},
+    };
+
+    #[tokio::test]
+    async fn nobody_else_waits_for_the_disk_that_knows_a_server() {
+        let state = tempfile::tempdir().unwrap();
+        let folders = ServerFolders {
+            working: state.path().to_owned(),
+            state: state.path().to_owned(),
+        };
+        let (tasks, leaving) = (TaskTracker::new(), CancellationToken::new());
+        let servers = Servers::new(folders, None, tasks, leaving);
+        let entry = Entry {
+            name: "a".to_owned(),
+            origin: Origin::User,
+            file: state.path().join("mcp.json"),
+            reach: Reach::Address(Address {
+                url: "http://127.0.0.1:1/mcp".to_owned(),
+                headers: BTreeMap::new(),
+                is_older: false,
+            }),
+            enabled: false,
+            variables: Style::default(),
+            tools: Selection::default(),
+            parallel: false,
+            start_timeout: PROBE_TIME,
+            call_timeout: PROBE_TIME,
+            idle_timeout: PROBE_TIME,
+        };
+        let wanted = [Wanted {
+            entry,
+            disabled: Some("is switched off".to_owned()),
+        }];
+        // It is new, and then the same.
+        for _ in 0..2 {
+            let mut adopt = pin!(servers.adopt(&wanted));
+            assert!(poll_immediate(&mut adopt).await.is_none());
+            adopt.await;
+            assert_eq!(servers.all().len(), 1);
+        }
+        servers.leave();
     }
 }

@@ -1,14 +1,18 @@
 //! How the servers are: what a bridge knows of its own, and what it leaves in the state folder for other processes.
 
 use std::{
-    fs, io,
+    fs, mem,
     path::{Path, PathBuf},
+    sync::{Arc, Mutex, MutexGuard, PoisonError},
     time::{Duration, SystemTime},
 };
 
 use serde::{Deserialize, Serialize};
 
-use crate::base::store;
+use crate::base::{
+    scribe::{FILES, Pen, Pile},
+    store,
+};
 
 /// How often a bridge says that it still runs, where nothing else tells.
 pub const HEARTBEAT: Duration = Duration::from_secs(10);
@@ -63,34 +67,85 @@ pub struct Row {
     pub restarts: u32,
 }
 
-/// The file in which this bridge tells how its servers are. Removed when it is dropped.
-pub struct StatusFile(PathBuf);
+/// The file in which this bridge tells how its servers are. Removed when it is dropped. It is written where that holds up
+/// nobody.
+pub struct StatusFile {
+    next: Arc<Mutex<Next>>,
+    pile: Arc<Pile<Writer>>,
+}
+
+/// What is to be done to the file next.
+#[derive(Default)]
+struct Next {
+    report: Option<Report>,
+    beats: bool,
+    ends: bool,
+}
+
+struct Writer {
+    file: PathBuf,
+    next: Arc<Mutex<Next>>,
+}
 
 impl StatusFile {
     /// The file of this process; not yet written.
     pub fn new(state: &Path) -> Self {
-        Self(folder(state).join(format!("{}.json", std::process::id())))
+        let file = folder(state).join(format!("{}.json", std::process::id()));
+        let next = Arc::<Mutex<Next>>::default();
+        let writer = Writer {
+            file,
+            next: next.clone(),
+        };
+        // However often it is to be written meanwhile: what counts is the last.
+        let pile = Pile::new(&FILES, 1, false, writer);
+        Self { next, pile }
     }
 
     /// Writes it.
-    ///
-    /// # Errors
-    /// The state folder can't be written.
-    pub fn write(&self, report: &Report) -> io::Result<()> {
-        store::write(&self.0, report)
+    pub fn write(&self, report: Report) {
+        lock(&self.next).report = Some(report);
+        self.pile.add(());
     }
 
     /// Says that what was written still holds.
     pub fn beat(&self) {
-        // Where it can't be said now it is said the next time.
-        let _ = store::touch(&self.0);
+        lock(&self.next).beats = true;
+        self.pile.add(());
     }
 }
 
 impl Drop for StatusFile {
     fn drop(&mut self) {
-        let _ = fs::remove_file(&self.0);
+        lock(&self.next).ends = true;
+        self.pile.add(());
     }
+}
+
+impl Pen for Writer {
+    type Line = ();
+
+    fn room(_: &()) -> usize {
+        1
+    }
+
+    fn write(&mut self, _: Vec<()>, _: u64) {
+        let next = mem::take(&mut *lock(&self.next));
+        if next.ends {
+            let _ = fs::remove_file(&self.file);
+        } else if let Some(report) = next.report {
+            if let Err(error) = store::write(&self.file, &report) {
+                tracing::debug!(%error, "the state of the servers can't be written down");
+            }
+        } else if next.beats {
+            // Where it can't be said now it is said the next time.
+            let _ = store::touch(&self.file);
+        }
+    }
+}
+
+fn lock(next: &Mutex<Next>) -> MutexGuard<'_, Next> {
+    // It is never left half changed.
+    next.lock().unwrap_or_else(PoisonError::into_inner)
 }
 
 /// What the bridges that run now told last. Files of bridges that are gone are removed.
@@ -143,7 +198,11 @@ fn folder(state: &Path) -> PathBuf {
 
 #[cfg(test)]
 mod tests {
+    use std::sync::mpsc::{Receiver, channel};
+
     use super::*;
+
+    const LONG: Duration = Duration::from_secs(20);
 
     fn report(pid: u32) -> Report {
         Report {
@@ -159,11 +218,40 @@ mod tests {
         let state = tempfile::tempdir().unwrap();
         let file = StatusFile::new(state.path());
         let told = report(std::process::id());
-        file.write(&told).unwrap();
+        file.write(report(1));
+        file.write(told.clone());
         file.beat();
-        assert_eq!(running(state.path()), [told]);
+        assert!(FILES.flush(LONG));
+        assert_eq!(running(state.path()), std::slice::from_ref(&told));
+        file.write(told);
         drop(file);
+        assert!(FILES.flush(LONG));
         assert_eq!(running(state.path()), []);
+    }
+
+    #[test]
+    fn whoever_tells_waits_for_no_disk() {
+        /// Writes when it is allowed to.
+        struct Hangs(Receiver<()>);
+        impl Pen for Hangs {
+            type Line = ();
+            fn room(_: &()) -> usize {
+                1
+            }
+            fn write(&mut self, _: Vec<()>, _: u64) {
+                let _ = self.0.recv_timeout(LONG);
+            }
+        }
+        let state = tempfile::tempdir().unwrap();
+        let file = StatusFile::new(state.path());
+        let (may, wait) = channel();
+        Pile::new(&FILES, 1, false, Hangs(wait)).add(());
+        let told = report(std::process::id());
+        file.write(told.clone());
+        assert_eq!(running(state.path()), []);
+        may.send(()).unwrap();
+        assert!(FILES.flush(LONG));
+        assert_eq!(running(state.path()), [told]);
     }
 
     #[cfg(unix)]
