@@ -41,11 +41,13 @@ pub fn read(text: &[u8]) -> Result<ServerJsonRpcMessage, Instead> {
 /// # Errors
 /// See [`read`].
 #[cfg(feature = "upstream-http")]
-pub async fn read_beside(text: String) -> Result<ServerJsonRpcMessage, Instead> {
-    if text.len() <= LONG {
-        return read(text.as_bytes());
+pub async fn read_beside(
+    text: impl AsRef<[u8]> + Send + 'static,
+) -> Result<ServerJsonRpcMessage, Instead> {
+    if text.as_ref().len() <= LONG {
+        return read(text.as_ref());
     }
-    tokio::task::spawn_blocking(move || read(text.as_bytes()))
+    tokio::task::spawn_blocking(move || read(text.as_ref()))
         .await
         .unwrap_or(Err(None))
 }

@@ -14,7 +14,7 @@ use crate::common::{
     bridge::Bridge,
     health,
     served::Served,
-    servers::{Place, listed, server, status},
+    servers::{Place, http_server, listed, server, status},
 };
 
 /// So many values make a program that builds them stand still for seconds, and take a gigabyte.
@@ -179,6 +179,29 @@ async fn what_a_server_says_of_very_many_values_is_not_read_and_nobody_waits_for
     // A long text is one value.
     let text = bridge.call("heavy__big", json!({"bytes": 3_000_000})).await;
     assert!(!text.is_error, "{}", text.text);
+    bridge.leave().await;
+}
+
+#[tokio::test(flavor = "multi_thread")]
+async fn what_a_server_over_http_answers_of_very_many_values_is_not_read_and_nobody_waits_for_it() {
+    let place = Place::new();
+    let (_server, at) = http_server("heavy", &place.path("")).await;
+    let entry = json!({"url": format!("http://127.0.0.1:{at}/mcp")});
+    place.write("config/mcp.json", &json!({"mcpServers": {"heavy": entry}}));
+    let mut bridge = place.session().await;
+    let port = bridge.link_port().await;
+    listed(&mut bridge, "heavy__note").await;
+    let params = json!({"name": "heavy__note", "arguments": {"text": VERY_MANY.to_string()}});
+    unnoticed(port, async {
+        let many = bridge.request("tools/call", params).await;
+        assert!(
+            problem(&many).contains("more than 200000 JSON values"),
+            "{many}"
+        );
+    })
+    .await;
+    let some = bridge.call("heavy__note", json!({"text": "100000"})).await;
+    assert!(!some.is_error, "{}", some.text);
     bridge.leave().await;
 }
 

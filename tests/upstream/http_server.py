@@ -50,6 +50,8 @@ def result_of(message):
         text = params.get("arguments", {}).get("text", "")
         with open(path("calls"), "a") as file:
             file.write(text + "\n")
+        if MODE == "heavy" and text.isdigit():
+            return {"content": [], "structuredContent": {"values": [1] * int(text)}}
         return {"content": [{"type": "text", "text": f"noted {text}"}]}
     return {}
 

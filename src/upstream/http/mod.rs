@@ -1,7 +1,11 @@
 //! Servers that run already, over HTTP.
 
 #[cfg(feature = "upstream-http")]
+mod bodies;
+#[cfg(feature = "upstream-http")]
 mod older;
+#[cfg(feature = "upstream-http")]
+mod posting;
 #[cfg(feature = "upstream-http")]
 pub mod session;
 #[cfg(feature = "upstream-http")]

@@ -1,9 +1,9 @@
 //! The protocol's older HTTP transport, which servers of 2024 speak: the client opens a stream of events, the first of
 //! which says where to post messages, and all that the server says comes by the stream.
 
-use std::{future::Future, io};
+use std::future::Future;
 
-use futures_util::{Stream, StreamExt, TryStreamExt};
+use futures_util::StreamExt;
 use http::{
     HeaderMap, StatusCode,
     header::{ACCEPT, CONTENT_TYPE},
@@ -14,18 +14,14 @@ use rmcp::{
     model::{ClientJsonRpcMessage, ServerJsonRpcMessage},
     transport::{Transport, streamable_http_client::StreamableHttpError},
 };
-use sse_stream::{Sse, SseStream};
+use sse_stream::Sse;
 use tokio::{sync::mpsc, task::JoinHandle};
 
+use super::bodies::{EVENTS, Failure, events, is_of_type};
 use crate::upstream::{lines::MAX_LINE, reading::read_beside};
 
 /// How many messages of the server wait to be read; then it waits.
 const INBOX: usize = 64;
-
-/// What a stream of events is called.
-const EVENTS: &str = "text/event-stream";
-
-type Failure = StreamableHttpError<reqwest::Error>;
 
 /// A connection of that kind.
 pub struct Older {
@@ -56,11 +52,11 @@ impl Older {
         let answer = successful(answer).await?;
         let kind = answer.headers().get(CONTENT_TYPE);
         let kind = kind.map(|kind| String::from_utf8_lossy(kind.as_bytes()).into_owned());
-        if !kind.as_deref().is_some_and(|kind| kind.starts_with(EVENTS)) {
+        if !kind.as_deref().is_some_and(|kind| is_of_type(kind, EVENTS)) {
             return Err(StreamableHttpError::UnexpectedContentType(kind));
         }
         let base = answer.url().clone();
-        let mut events = Box::pin(events(answer));
+        let mut events = Box::pin(events(answer, MAX_LINE));
         let endpoint = loop {
             match events.next().await {
                 Some(Ok(Sse {
@@ -159,27 +155,6 @@ fn endpoint(base: &Url, said: &str) -> Result<Url, Failure> {
             let said = format!("it says to post to `{said}`, which is not on itself");
             StreamableHttpError::UnexpectedServerResponse(said.into())
         })
-}
-
-/// The events of an answer, none of which may be larger than what can be passed on.
-fn events(answer: Response) -> impl Stream<Item = Result<Sse, sse_stream::Error>> + Send + 'static {
-    let mut length = 0;
-    let bytes = answer.bytes_stream().map_err(io::Error::other);
-    let bounded = bytes.map(move |chunk| {
-        let chunk = chunk?;
-        let end = chunk
-            .windows(2)
-            .rposition(|two| two == b"\n\n" || two == b"\n\r");
-        length = match end {
-            Some(end) => chunk.len() - end,
-            None => length + chunk.len(),
-        };
-        if length > MAX_LINE {
-            return Err(io::Error::other("an event of over 16 MiB"));
-        }
-        Ok(chunk)
-    });
-    SseStream::from_bytes_stream(bounded)
 }
 
 #[cfg(test)]

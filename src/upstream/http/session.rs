@@ -1,4 +1,4 @@
-//! rmcp's HTTP client, for servers as they are.
+//! What rmcp's HTTP transport asks servers by, as they are.
 //!
 //! A server that was restarted knows nothing of a session from before, and says so in many ways: not only by 404, as it
 //! should, but by 400, 500, or 200 and an error that is nobody's, since it could read no id, or sends another. rmcp waits
@@ -29,6 +29,7 @@ use serde::{Deserialize, de::IgnoredAny};
 use serde_json::value::RawValue;
 use sse_stream::Sse;
 
+use super::{bodies::Failure, posting::Post};
 use crate::{
     base::http::client::builder,
     upstream::{login::pass::Pass, reading::in_place_of_too_many},
@@ -42,8 +43,6 @@ const TO_TELL: Duration = Duration::from_secs(5);
 
 /// The id of the request that asks for that. rmcp's own are numbers.
 const STILL_THERE: &str = "still-there";
-
-type Failure = StreamableHttpError<reqwest::Error>;
 
 /// See the module.
 #[derive(Clone)]
@@ -188,17 +187,7 @@ impl Client {
     ) -> Result<StreamableHttpPostResponse, Failure> {
         let mut moves = 0;
         loop {
-            let answer = self
-                .inner
-                .post_message_with_response_limits(
-                    self.uri(uri.clone()),
-                    post.message.clone(),
-                    post.session.clone(),
-                    post.auth.clone(),
-                    post.headers.clone(),
-                    post.limits,
-                )
-                .await;
+            let answer = post.send(&self.inner, &self.uri(uri.clone())).await;
             let Err(StreamableHttpError::UnexpectedServerResponse(said)) = &answer else {
                 return answer;
             };
@@ -240,16 +229,6 @@ impl Client {
 /// A failure in these words.
 fn failure(words: String) -> Failure {
     StreamableHttpError::UnexpectedServerResponse(words.into())
-}
-
-/// One message to a server.
-#[derive(Clone)]
-struct Post {
-    message: ClientJsonRpcMessage,
-    session: Option<Arc<str>>,
-    auth: Option<String>,
-    headers: HashMap<HeaderName, HeaderValue>,
-    limits: StreamableHttpResponseLimits,
 }
 
 impl StreamableHttpClient for Client {
