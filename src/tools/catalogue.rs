@@ -277,11 +277,11 @@ impl Others for ClientCatalogue<'_> {
         reachable.map(|tool| tool.name.to_string()).collect()
     }
 
-    fn search(&self, query: &str) -> Searched {
+    fn search<'a>(&'a self, query: &'a str) -> BoxFuture<'a, Searched> {
         let view = self.now();
         // Of a list that has changed since, nobody knows what the client makes of it.
         let knows_its_list = self.sent == Some(view.revisions().tools);
-        view.search(query, knows_its_list)
+        async move { view.search(query, knows_its_list).await }.boxed()
     }
 
     fn extended(&self, name: &str) -> Option<PromptSpec> {

@@ -181,7 +181,7 @@ pub trait Others: Send + Sync {
     fn reachable(&self) -> Vec<String>;
 
     /// The tools that fit a query and that the client does not know from its list; all, if the query has no words.
-    fn search(&self, query: &str) -> Searched;
+    fn search<'a>(&'a self, query: &'a str) -> BoxFuture<'a, Searched>;
 
     /// What a prompt that others may extend is made of, by its name.
     fn extended(&self, name: &str) -> Option<PromptSpec>;

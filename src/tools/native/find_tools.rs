@@ -32,7 +32,7 @@ impl Native for FindTools {
     ) -> Result<CallToolResult, Infallible> {
         context.others.wait().await;
         let query = arguments.query.unwrap_or_default();
-        let searched = context.others.search(&query);
+        let searched = context.others.search(&query).await;
         let asked = Asked {
             query: &query,
             limit: arguments.limit,

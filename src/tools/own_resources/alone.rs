@@ -61,8 +61,8 @@ impl Others for Nobody {
         Vec::new()
     }
 
-    fn search(&self, _: &str) -> Searched {
-        Searched::default()
+    fn search<'a>(&'a self, _: &'a str) -> BoxFuture<'a, Searched> {
+        ready(Searched::default()).boxed()
     }
 
     fn extended(&self, _: &str) -> Option<PromptSpec> {

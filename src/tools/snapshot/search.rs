@@ -1,5 +1,7 @@
 //! What a client finds by words: the same as it may see and use.
 
+use tokio::task::spawn_blocking;
+
 use super::{Listing, Snapshot, View};
 use crate::tools::{
     policy::{Verdict, stays},
@@ -10,7 +12,16 @@ use crate::tools::{
 impl View {
     /// The tools that fit a query, the best first, as the client may have them; all in order of name, if the query has no
     /// words. `knows_its_list`: those in its list are left out.
-    pub fn search(&self, query: &str, knows_its_list: bool) -> Searched {
+    ///
+    /// It is done beside all else: an index of thousands of tools takes long, and so does a query of a million words.
+    pub async fn search(&self, query: &str, knows_its_list: bool) -> Searched {
+        let (view, query) = (self.clone(), query.to_owned());
+        let search = spawn_blocking(move || view.searched(&query, knows_its_list));
+        // It fails where all ends.
+        search.await.unwrap_or_default()
+    }
+
+    fn searched(&self, query: &str, knows_its_list: bool) -> Searched {
         let finder = self.snapshot.finder();
         let hits = finder.find(query);
         let mut searched = Searched {
@@ -75,5 +86,23 @@ impl Snapshot {
             let withheld = withheld.map(|name| (name.clone(), Document::named(name)));
             Finder::of(tools.chain(withheld))
         })
+    }
+}
+
+#[cfg(test)]
+mod tests {
+    use std::{pin::pin, sync::Arc};
+
+    use futures_util::future::poll_immediate;
+
+    use super::*;
+    use crate::tools::Client;
+
+    #[tokio::test]
+    async fn nobody_else_waits_for_a_search() {
+        let view = Arc::new(Snapshot::default()).for_client(Client::Anyone);
+        let mut search = pin!(view.search("anything", false));
+        assert!(poll_immediate(&mut search).await.is_none());
+        assert_eq!(search.await.words, ["anything"]);
     }
 }
