@@ -25,7 +25,7 @@ use std::{sync::Arc, time::Duration};
 
 pub(super) use list_computers::in_fields;
 
-use super::{entry::Natives, kit::Kit, syncing::Errands};
+use super::{entry::Natives, kit::Kit, screen::beside::Beside, syncing::Errands};
 use kept::Kept;
 use typed::named;
 
@@ -36,6 +36,7 @@ pub fn all(kit: &Kit, probe_time: Duration) -> Natives {
         errands: Errands::default(),
     };
     let kept = &Arc::<Kept>::default();
+    let beside = Arc::<Beside>::default();
     Natives::from([
         named(call_tool::CallTool { kept: kept.clone() }, kept),
         named(cancel_job::CancelJob, kept),
@@ -45,7 +46,12 @@ pub fn all(kit: &Kit, probe_time: Duration) -> Natives {
         named(list_computers::ListComputers, kept),
         named(list_jobs::ListJobs, kept),
         named(probe_computers::ProbeComputers { time: probe_time }, kept),
-        named(read_screen::ReadScreen::default(), kept),
+        named(
+            read_screen::ReadScreen {
+                beside: beside.clone(),
+            },
+            kept,
+        ),
         named(recent_errors::RecentErrors, kept),
         named(run_program::RunProgram, kept),
         named(
@@ -54,7 +60,7 @@ pub fn all(kit: &Kit, probe_time: Duration) -> Natives {
             },
             kept,
         ),
-        named(send_input::SendInput, kept),
+        named(send_input::SendInput { beside }, kept),
         named(sync, kept),
         named(update_agent::UpdateAgent, kept),
     ])

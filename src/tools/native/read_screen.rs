@@ -1,16 +1,13 @@
 //! `read-screen`: what a screen of a computer shows, in words or as a picture.
 
-use std::time::Duration;
+use std::{sync::Arc, time::Duration};
 
 use base64::{Engine as _, engine::general_purpose::STANDARD};
 use rmcp::model::{CallToolResult, ContentBlock};
 use serde::Deserialize;
 use serde_json::{Value, json};
 use thiserror::Error;
-use tokio::{
-    sync::Semaphore,
-    task::{JoinError, spawn_blocking},
-};
+use tokio::task::JoinError;
 
 use super::typed::Native;
 use crate::{
@@ -19,6 +16,7 @@ use crate::{
         Context,
         screen::{
             asking::{ANSWER_TIME, AskError, Heading, Question},
+            beside::Beside,
             cells::Screen,
             picture::{self, PictureError},
             target::{Target, TargetError},
@@ -29,20 +27,9 @@ use crate::{
     },
 };
 
-/// How many screens are put into words or drawn at once: beside all else, since a large one takes milliseconds and they
-/// may be a hundred.
-const AT_ONCE: usize = 2;
-
 pub struct ReadScreen {
-    places: Semaphore,
-}
-
-impl Default for ReadScreen {
-    fn default() -> Self {
-        Self {
-            places: Semaphore::new(AT_ONCE),
-        }
-    }
+    /// Where screens are put into words and drawn.
+    pub beside: Arc<Beside>,
 }
 
 #[derive(Deserialize)]
@@ -110,10 +97,8 @@ impl Native for ReadScreen {
             Heading(&target).to_string(),
             name_of(&target.computer.facts()),
         );
-        // It is never closed.
-        let _place = self.places.acquire().await;
-        let shown = spawn_blocking(move || shown(&told, &heading, name, arguments.form));
-        shown.await.unwrap_or_else(|error| Err(error.into()))
+        let work = move || shown(&told, &heading, name, arguments.form);
+        self.beside.run(work).await?
     }
 }
 

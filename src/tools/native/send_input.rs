@@ -1,9 +1,12 @@
 //! `send-input`: types, clicks and waits in a program on a computer, as its player would, and shows the screen then.
 
+use std::sync::Arc;
+
 use rmcp::model::CallToolResult;
 use serde::Deserialize;
 use serde_json::{Value, json};
 use thiserror::Error;
+use tokio::task::JoinError;
 
 use super::typed::Native;
 use crate::{
@@ -13,6 +16,7 @@ use crate::{
         Context, failure,
         screen::{
             asking::{ANSWER_TIME, AskError, Heading, Question},
+            beside::Beside,
             cells::Screen,
             doubts,
             steps::{Place, Plan, Step, StepError},
@@ -25,7 +29,10 @@ use crate::{
     wire::{names::with_short_ids, text::read},
 };
 
-pub struct SendInput;
+pub struct SendInput {
+    /// Where screens are put into words.
+    pub beside: Arc<Beside>,
+}
 
 #[derive(Deserialize)]
 #[serde(rename_all = "camelCase")]
@@ -43,6 +50,8 @@ pub enum InputError {
     Target(#[from] TargetError),
     #[error(transparent)]
     Ask(#[from] AskError),
+    #[error("The steps were taken; the screen could not be shown: {0}.")]
+    NotShown(#[from] JoinError),
 }
 
 impl Native for SendInput {
@@ -81,19 +90,29 @@ impl Native for SendInput {
             unknown: "How many of the steps were done is not known: read-screen shows what came of them.",
         };
         let told = question.ask(context).await?;
-        Ok(answer(&target, &arguments.steps, &told)?)
+        let (heading, name) = (
+            Heading(&target).to_string(),
+            name_of(&target.computer.facts()),
+        );
+        let work = move || answer(&heading, &name, &arguments.steps, &told);
+        Ok(self.beside.run(work).await??)
     }
 }
 
-/// What was done, and the screen then.
-fn answer(target: &Target, steps: &[Step], told: &Value) -> Result<CallToolResult, AskError> {
-    let odd = || AskError::Odd(name_of(&target.computer.facts()));
+/// What was done, and the screen then. `heading` says which screen, `name` whose it is.
+fn answer(
+    heading: &str,
+    name: &str,
+    steps: &[Step],
+    told: &Value,
+) -> Result<CallToolResult, AskError> {
+    let odd = || AskError::Odd(name.to_owned());
     let mut doubts = String::new();
     let below = match told.get("screen") {
         Some(told) if !told.is_null() => {
             let screen = Screen::read(told).ok_or_else(odd)?;
             doubts = doubts::of(steps, &screen).unwrap_or_default();
-            words::above(&Heading(target).to_string(), &screen, told) + &words::text(&screen)
+            words::above(heading, &screen, told) + &words::text(&screen)
         }
         _ => match told.get("gone").and_then(Value::as_str) {
             Some(why) => {

@@ -2,6 +2,7 @@
 //! picture; and what a person does at one, as an agent is told it.
 
 pub mod asking;
+pub mod beside;
 pub mod cells;
 pub mod doubts;
 mod font;
