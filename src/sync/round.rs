@@ -175,7 +175,7 @@ struct Round<'a> {
     before: String,
     /// Files of the computer that were renamed here, but for capital letters alone: what they are called there, and are to be.
     renames: Vec<(String, String)>,
-    /// Whether there is room for what goes into the computer's trash.
+    /// Whether there is room for what goes into the computer's trash; if not, what makes room goes first.
     has_trash: bool,
     done: usize,
     total: usize,
@@ -197,6 +197,9 @@ impl Round<'_> {
         // What is deleted makes room.
         let mut puts: Vec<_> = of(|act| *act == Act::DeleteThere).collect();
         puts.extend(of(|act| matches!(act, Act::Put { .. })));
+        if !self.has_trash {
+            puts.sort_by_cached_key(|path| self.growth(path, acts.get(path)));
+        }
         let kept = self.fetch(acts, got).await?;
         puts.extend(kept);
         self.send(acts, puts).await

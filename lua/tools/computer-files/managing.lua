@@ -64,7 +64,11 @@ local function transfer(f, verb, from, to)
   end
   local done
   done, problem = try("It was not " .. verb, f, from, to)
-  if not done then return nil, problem end
+  if not done then
+    -- The game leaves what had room of it. What is moved goes from where it was only once it is whole.
+    if find(problem, "Out of space", 1, true) and fs.exists(from) then pcall(fs.delete, to) end
+    return nil, problem
+  end
   return format("%s is %s to %s.", from, verb, to)
 end
 

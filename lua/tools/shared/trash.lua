@@ -16,8 +16,8 @@ trash.SPACE = 250000
 --- What a file takes of a disk at least.
 trash.LEAST = 500
 
--- How many deletions it holds.
-local KEPT = 50
+--- How many deletions it holds.
+trash.KEPT = 50
 
 --- Where what was deleted by this number lies.
 function trash.item(number)
@@ -87,7 +87,7 @@ end
 function trash.put(now, path, size)
   size = size + trash.LEAST
   if size > trash.SPACE then return nil, "Out of space" end
-  while now[1] and (now.total + size > trash.SPACE or #now >= KEPT) do
+  while now[1] and (now.total + size > trash.SPACE or #now >= trash.KEPT) do
     now.evicted[#now.evicted + 1] = trash.drop(now, 1)
   end
   -- No number is given again while the trash is looked at so.
@@ -113,7 +113,12 @@ end
 --- Moves what was deleted by this number to a path, and lets go of the number.
 -- @throws Why it is not moved.
 function trash.take_back(number, path)
-  fs.move(trash.item(number), path)
+  local moved, thrown = pcall(fs.move, trash.item(number), path)
+  if not moved then
+    -- Old games copy what they move, and leave what had room of it.
+    if find(tostring(thrown), "Out of space", 1, true) then pcall(fs.delete, path) end
+    error(thrown, 0)
+  end
   fs.delete(folder_of(number))
 end
 

@@ -8,57 +8,31 @@ local own_files = require("shared.own_files")
 local paths = require("shared.paths")
 local reason = require("shared.errors").reason
 local trash = require("shared.trash")
+local held = require("parts.held")
+local placing = require("parts.placing")
 local UNFINISHED = require("parts.unfinished")
 
-local find, format = string.find, string.format
+local format = string.format
 local max = math.max
 
 -- What a step says of a file that was not there.
 local NONE = "none"
--- What is told of a file whose old contents are not in the trash.
-local GONE = -1
+local GONE = placing.GONE
 
--- Whether a file still is what it was, or is not there if it may be gone; or nil and what it is. Its contents besides,
--- if it is there.
-local function as_it_was(path, was, may_be_gone)
+-- Whether a file still is what it was; or nil and what it is. Its contents besides, if it is there.
+local function as_it_was(path, was)
   if not fs.exists(path) then
-    if was == NONE or may_be_gone then return true end
+    if was == NONE then return true end
     return nil, "it is gone from the computer meanwhile"
   end
   if fs.isDir(path) then return nil, "there is a folder of this name on the computer: rename or delete it" end
   local before, problem = files.read(path)
   if not before then return nil, problem end
-  if hash_of(before) ~= was then return nil, "it has changed on the computer meanwhile" end
-  return true, before
-end
-
-local function is_full(problem)
-  return find(problem, "Out of space", 1, true) ~= nil
-end
-
--- Puts a file that is whole in the place of another, which goes to the path `keep` or to the trash if that is said.
--- Tells besides what became of the old one: its number in the trash, or that it is gone.
-local function settle(path, beside, before, keep, now)
-  local kept, number
-  local moved, thrown = pcall(function()
-    if before and keep then
-      fs.makeDir("/" .. fs.getDir(keep))
-      fs.move(path, keep)
-      kept = keep
-    elseif before then
-      number = now and trash.put(now, path, max(#before, trash.LEAST))
-      kept = number and trash.item(number)
-      if not number then fs.delete(path) end
-    end
-    fs.move(beside, path)
-  end)
-  if moved then return true, before and not keep and (number or GONE) or 0 end
-  if before and not fs.exists(path) then
-    if not (kept and pcall(fs.move, kept, path)) then files.write(path, "wb", before) end
-    if number then trash.drop(now, #now) end
+  -- That takes a while, in which others may write.
+  if hash_of(before) ~= was or files.read(path) ~= before then
+    return nil, "it has changed on the computer meanwhile"
   end
-  pcall(fs.delete, beside)
-  return nil, reason(thrown)
+  return true, before
 end
 
 -- What a folder is below which a file can't be written, if there is such a one.
@@ -72,46 +46,55 @@ local function in_the_way(folder, path)
   end
 end
 
--- Writes a file, or a part of it: it gets its name with the last. Tells as `settle` does.
+-- Writes a part of a file beside what is there, or takes it into memory where there is no room for both. Tells whether
+-- the file is whole then, and not written beside.
+local function add_part(path, beside, step, before)
+  local is_over = false
+  if step.at == 0 then
+    pcall(fs.delete, beside) -- what an earlier sync may have left
+    local way, problem = placing.way(path, step.size, before, step.keep, step.trash)
+    if not way then return nil, problem end
+    is_over = way == "over"
+    if is_over and step.more then held.begin(path, step.bytes) end
+  elseif held.add(path, step.at, step.bytes) then
+    is_over = true
+  elseif held.has(path) or not fs.exists(beside) or fs.getSize(beside) ~= step.at then
+    return nil, "what was written of it before is not there any more"
+  end
+  if is_over then return true, not step.more end
+  local done, problem = files.write(beside, step.at > 0 and "ab" or "wb", step.bytes)
+  if done then return true end
+  pcall(fs.delete, beside)
+  if not placing.is_full(problem) then return nil, problem end
+  -- What a folder takes of the disk, say, the game does not tell before.
+  if before and step.at == 0 and not step.more and not step.keep then return true, true end
+  return nil, placing.no_room(path, step.size, step.was ~= NONE)
+end
+
+-- Writes a file, or a part of it: it gets its name with the last. Tells as `placing.put` does.
 local function write_step(folder, path, step, now)
   local beside = path .. UNFINISHED
   local keep = step.keep and paths.absolute(fs.combine(folder, step.keep))
   local problem_above = in_the_way(folder, path)
   if problem_above then return nil, problem_above end
   local is, before
-  local gone = 0
   if step.at == 0 or not step.more then
-    is, before = as_it_was(path, step.was, step.at > 0)
+    is, before = as_it_was(path, step.was)
     if not is then
       pcall(fs.delete, beside)
+      if held.has(path) then held.drop() end
       return nil, before
     end
-    -- Where there is no room for both, the old one goes first: the host has what follows it.
-    local free = fs.getFreeSpace(fs.exists(path) and path or "/")
-    if step.more and before and type(free) == "number" and free < step.size then
-      if keep then return nil, "there is no room for it beside what is there, which no sync has brought" end
-      fs.delete(path)
-      gone = GONE
-    end
   end
-  if step.at > 0 and (not fs.exists(beside) or fs.getSize(beside) ~= step.at) then
-    return nil, "what was written of it before is not there any more"
-  end
-  local done, problem = files.write(beside, step.at > 0 and "ab" or "wb", step.bytes)
-  if not done then
-    pcall(fs.delete, beside)
-    if is_full(problem) and before and not keep and step.at == 0 and not step.more then
-      done, problem = files.write(path, "wb", step.bytes)
-      if done then return true, GONE end
-      files.write(path, "wb", before)
-    end
-    return nil, problem
-  end
-  if step.more then return true, gone end
-  return settle(path, beside, before, keep, step.trash and now)
+  local done, is_over = add_part(path, beside, step, before)
+  if not done then return nil, is_over end
+  if step.more then return true, 0 end
+  if not is_over then return placing.put(path, beside, nil, before, keep, step.trash and now) end
+  local bytes = step.at > 0 and held.take() or step.bytes
+  return placing.put(path, nil, bytes, before, keep, step.trash and now)
 end
 
--- Deletes a file, and the folders above it that are empty then. Tells as `settle` does.
+-- Deletes a file, and the folders above it that are empty then. Tells as `placing.put` does.
 local function delete_step(folder, path, step, now)
   if not fs.exists(path) then return true, 0 end
   local is, before = as_it_was(path, step.was)
@@ -133,19 +116,30 @@ local function rename_step(folder, path, step)
   if not fs.exists(from) then return nil, "it is gone from the computer meanwhile" end
   local is, problem = as_it_was(from, step.was)
   if not is then return nil, problem end
-  fs.move(from, beside)
-  local moved, thrown = pcall(fs.move, beside, path)
+  local moved, thrown = pcall(fs.move, from, beside)
+  if not moved then
+    -- Old games copy what they move, and leave the part that had room.
+    if fs.exists(from) then pcall(fs.delete, beside) end
+    return nil, reason(thrown)
+  end
+  local is_free = not fs.exists(path)
+  moved, thrown = pcall(fs.move, beside, path)
   if moved then return true, 0 end
-  pcall(fs.move, beside, from)
-  return nil, reason(thrown)
+  if is_free then pcall(fs.delete, path) end
+  if pcall(fs.move, beside, from) then return nil, reason(thrown) end
+  return nil, format("%s, and it is %s now", reason(thrown), beside)
 end
 
 --- What a sync has done, step by step: for each in `told` an empty text, or why it was not done; in `kept` what
 -- became of the old contents: the number in the trash, `GONE`, or 0 if there were none, or are kept as was asked.
--- `evicted` has the numbers of what is not in the trash any more.
+-- `evicted` has the numbers of what is not in the trash any more, `request.overwritten` those of what the same sync has
+-- overwritten before.
 local function write(request)
   local folder, told, kept = paths.absolute(request.folder), {}, {}
   local now = trash.look()
+  now.own = {}
+  for _, number in ipairs(request.overwritten or {}) do now.own[number] = true end
+  held.drop(true)
   for i, step in ipairs(request.steps) do
     local path = paths.absolute(fs.combine(folder, step.path))
     local ok, done, more = true, nil, "it is the agent's own file"

@@ -18,7 +18,7 @@ pub struct Change {
     pub was: Option<String>,
     /// Where that is kept, below the folder; none: it is not.
     pub keep: Option<String>,
-    /// Whether that goes to the computer's trash otherwise.
+    /// Whether that goes to the computer's trash otherwise. A file that is written is left where that has no room.
     pub trash: bool,
 }
 
@@ -29,6 +29,8 @@ pub struct Writer<'a> {
     batch: Batch,
     /// Which files are in the computer's trash now, by the numbers there.
     in_trash: BTreeMap<u64, String>,
+    /// Those of them that were overwritten: the trash is not to let go of them for what is overwritten after them.
+    overwritten: Vec<u64>,
     /// Files whose old contents are gone for good.
     gone: BTreeSet<String>,
 }
@@ -50,6 +52,7 @@ impl<'a> Writer<'a> {
             folder,
             batch: Batch::default(),
             in_trash: BTreeMap::new(),
+            overwritten: Vec::new(),
             gone: BTreeSet::new(),
         }
     }
@@ -131,7 +134,9 @@ impl<'a> Writer<'a> {
         }
         let errand = Errand {
             changes: true,
-            request: json!({"folder": self.folder, "steps": steps}),
+            request: json!({
+                "folder": self.folder, "steps": steps, "overwritten": self.overwritten,
+            }),
         };
         let answer = self.peer.ask(errand).await?;
         let told = answer.get("told").cloned().unwrap_or_default();
@@ -148,6 +153,9 @@ impl<'a> Writer<'a> {
             if number < 0.0 {
                 self.gone.insert(path);
             } else if number > 0.0 {
+                if step["delete"] != true {
+                    self.overwritten.push(number as u64);
+                }
                 self.in_trash.insert(number as u64, path);
             }
         }

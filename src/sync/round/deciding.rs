@@ -9,7 +9,7 @@ use crate::sync::{
     far::Survey,
     host::Tree,
     names,
-    plan::{Act, Sides, plan},
+    plan::{Act, Over, Sides, plan},
 };
 
 /// What a file takes of a computer's disk at least, in bytes.
@@ -191,6 +191,19 @@ impl Round<'_> {
         ))
     }
 
+    /// By how much a computer's disk gets fuller, in bytes, by what is done with a file there.
+    pub(super) fn growth(&self, path: &str, act: Option<&Act>) -> i64 {
+        let size = |files: &BTreeMap<String, Entry>| {
+            files.get(path).map_or(0, |entry| on_disk(entry) as i64)
+        };
+        match act {
+            Some(Act::DeleteThere) => -size(&self.there),
+            Some(Act::Put { over: Over::Known }) => size(&self.here) - size(&self.there),
+            // What was there is kept.
+            _ => size(&self.here),
+        }
+    }
+
     /// Whether what is to be written has room there, as far as that can be told before; and whether what goes for it may
     /// be kept there.
     pub(super) fn check_room(
@@ -201,7 +214,6 @@ impl Round<'_> {
         let puts = acts
             .iter()
             .filter(|(_, act)| matches!(act, Act::Put { .. } | Act::Clash));
-        let on_disk = |entry: &Entry| entry.size.max(LEAST_ON_DISK);
         let (mut needed, mut given) = (0, 0);
         for (path, act) in puts {
             needed += self.here.get(path).map_or(0, on_disk);
@@ -232,6 +244,11 @@ impl Round<'_> {
             None => Ok(true),
         }
     }
+}
+
+/// What a file takes of a computer's disk, in bytes.
+fn on_disk(entry: &Entry) -> u64 {
+    entry.size.max(LEAST_ON_DISK)
 }
 
 /// The folders that a path lies in.

@@ -98,16 +98,17 @@ impl Round<'_> {
                 read.insert(path.clone(), (digest::of(bytes), bytes.len() as u64));
             }
             let keep = self.keep_of(&path, acts.get(&path));
-            let loses = match acts.get(&path) {
+            let trash = match acts.get(&path) {
+                // What somebody has changed there is overwritten only where it can be kept.
                 Some(Act::Put { over }) => *over == Over::Changed,
-                act => act == Some(&Act::DeleteThere),
+                act => act == Some(&Act::DeleteThere) && self.has_trash,
             };
             let change = Change {
                 path,
                 bytes,
                 was,
                 keep,
-                trash: loses && self.has_trash,
+                trash,
             };
             match writer.add(change).await {
                 Ok(told) => self.sent(acts, &read, told),

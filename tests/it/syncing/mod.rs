@@ -2,6 +2,7 @@
 
 mod at_a_terminal;
 mod both_ways;
+mod full_disk;
 mod losing_nothing;
 mod pulling;
 mod pushing;

@@ -54,10 +54,15 @@ function replacing.replace(path, bytes, before)
     if before and not fs.exists(path) then files.write(path, "wb", before) end
   end
   pcall(fs.delete, beside)
-  if before and find(problem, "Out of space", 1, true) then
+  -- Old games copy what they move, and so need room for it twice.
+  if (before or made) and find(problem, "Out of space", 1, true) then
     made, problem = files.write(path, "wb", bytes)
     if made then return true end
-    files.write(path, "wb", before)
+    if not before then
+      pcall(fs.delete, path)
+    elseif not files.write(path, "wb", before) then
+      return nil, replacing.unwritten(path, problem) .. " What was there is lost."
+    end
   end
   return nil, replacing.unwritten(path, problem)
 end
