@@ -1,7 +1,10 @@
 //! The Lua of a user's handler for computers: it can't ask for the modules that it requires when it runs there, so they are
 //! sent with it.
 
-use std::path::{Path, PathBuf};
+use std::{
+    collections::BTreeSet,
+    path::{Path, PathBuf},
+};
 
 use mlua::{Lua, LuaOptions, StdLib, chunk::ChunkMode};
 
@@ -26,8 +29,17 @@ impl From<TooMuch> for Unbundled {
     }
 }
 
+/// A handler's text with the modules that it requires.
+pub struct Bundled {
+    /// All of it.
+    pub text: String,
+    /// The modules' names.
+    pub modules: BTreeSet<String>,
+}
+
 /// A handler's text with the modules that it requires; none if one of them may be half written. `read` gives a file's text,
-/// none of one that may be. What is not there, and may be on computers, is among the doubts.
+/// none of one that may be. What is not there, and may be on computers, is among the doubts; what its last version had
+/// of a user's is not looked for there.
 ///
 /// # Errors
 /// What is wrong with a module, or that there are too many.
@@ -35,9 +47,11 @@ pub fn bundled(
     text: &str,
     file: &Path,
     namespace: &Namespace,
+    last: &BTreeSet<String>,
     mut read: impl FnMut(&Path) -> Result<Option<String>, FileError>,
     doubts: &mut Vec<Problem>,
-) -> Result<Option<String>, Problem> {
+) -> Result<Option<Bundled>, Problem> {
+    let mut modules = BTreeSet::new();
     let beside = file.parent().unwrap_or(Path::new(""));
     let mut is_whole = true;
     let find = |wanted: Wanted<'_>| {
@@ -46,13 +60,20 @@ pub fn bundled(
         let by = by.as_deref().unwrap_or(file);
         let found = match find_module(wanted.name, beside, namespace) {
             Ok(found) => found,
-            Err(error) if error.is_elsewhere() => {
+            Err(error) if error.is_elsewhere() && !last.contains(wanted.name) => {
                 doubts.extend(doubt(by, &wanted, &error));
                 return Ok(None);
             }
             Err(error) => {
                 let line = Some(wanted.line);
-                return Err(Unbundled(by.to_path_buf(), line, error.to_string()));
+                let reason = match error.is_elsewhere() {
+                    true => format!(
+                        "{error}, where there was one: what was made with it goes on; if the computer's own is meant \
+                         now, write _G.require"
+                    ),
+                    false => error.to_string(),
+                };
+                return Err(Unbundled(by.to_path_buf(), line, reason));
             }
         };
         let failed = |line, reason| Unbundled(found.file.clone(), line, reason);
@@ -65,6 +86,7 @@ pub fn bundled(
             Err(error) => return Err(failed(None, error.to_string())),
         };
         check_lua(&source, &found.chunk).map_err(|(line, reason)| failed(line, reason))?;
+        modules.insert(wanted.name.to_owned());
         Ok(Some(Module {
             chunk: found.chunk,
             source,
@@ -74,7 +96,10 @@ pub fn bundled(
         let is_own = place.as_os_str().is_empty();
         problem(if is_own { file } else { &place }, line, reason)
     })?;
-    Ok(is_whole.then(|| whole.unwrap_or_else(|| text.to_owned())))
+    Ok(is_whole.then(|| Bundled {
+        text: whole.unwrap_or_else(|| text.to_owned()),
+        modules,
+    }))
 }
 
 /// What is told of a module that is not in the folder of tools; nothing of the game's own.

@@ -14,6 +14,7 @@ use super::{
     bundled::{bundled, check_lua, problem},
     files,
     kit::{Author, Item, Kit, code_of},
+    look::Look,
     manifest::{self, Entry, Handler, Namespace, Problem},
     trials::{Trials, Untried},
 };
@@ -51,40 +52,15 @@ pub struct Folders {
     trials: Trials,
 }
 
-/// What was found.
-#[derive(Default)]
-pub struct Look {
-    /// What can be used.
-    pub offer: Offer,
-    /// What can't.
-    pub problems: Vec<Problem>,
-    /// A file seemed to be half written: look again in a moment.
-    pub is_unsettled: bool,
-    /// Handlers of which it is not known whether they work: see [`Folders::try_handlers`]. A new one is offered all the
-    /// same; a changed one waits, while its last good version goes on.
-    pub untried: Vec<Untried>,
-    /// The namespaces of all manifests that were read.
-    pub namespaces: Vec<Arc<Namespace>>,
-    /// The files of all handlers.
-    handlers: BTreeSet<PathBuf>,
-}
-
-impl Look {
-    /// Tells of what may be wrong; several entries may have one file.
-    fn doubt(&mut self, doubts: Vec<Problem>) {
-        for doubt in doubts {
-            if !self.problems.contains(&doubt) {
-                self.problems.push(doubt);
-            }
-        }
-    }
-}
-
 /// An entry that was made into something.
 #[derive(Clone)]
 struct Made {
     entry: Entry,
     item: Item,
+    /// Whether its handler is known to work, as it is here.
+    is_tried: bool,
+    /// The names of the modules that go to computers with its handler.
+    modules: BTreeSet<String>,
 }
 
 impl Folders {
@@ -167,17 +143,15 @@ impl Folders {
     /// Reads everything anew, and loads the handlers, so that those that can't work are among the problems.
     pub async fn look_closely(&mut self) -> Look {
         let mut look = self.look();
-        let untried = std::mem::take(&mut look.untried);
-        if untried.is_empty() {
-            return look;
-        }
-        self.try_handlers(untried).await;
-        look = self.look();
         for _ in 0..MOST_SETTLING {
-            if !look.is_unsettled {
+            let untried = std::mem::take(&mut look.untried);
+            if !untried.is_empty() {
+                self.try_handlers(untried).await;
+            } else if look.is_unsettled {
+                tokio::time::sleep(SETTLES).await;
+            } else {
                 break;
             }
-            tokio::time::sleep(SETTLES).await;
             look = self.look();
         }
         look
@@ -196,7 +170,7 @@ impl Folders {
                 .flatten()
                 .find(|made| made.entry.name == name)
                 // It was offered before it was tried.
-                .filter(|made| !self.is_bad(file, &made.entry))
+                .filter(|made| made.is_tried || !self.is_bad(file, &made.entry))
                 .cloned()
         };
         let text = match self.text_of(file, last.is_some(), look) {
@@ -232,14 +206,18 @@ impl Folders {
             if let Some(handler) = entry.what.handler_mut() {
                 handler.namespace = Some(namespace.clone());
             }
-            let is_whole = self.fill_in(file, &mut entry, known.is_some(), look);
-            // A new one is used before it was tried.
-            let is_usable = is_whole.and_then(|whole| {
-                Ok(whole && (self.tried(file, &entry, look)? || known.is_none()))
+            let usable = self.fill_in(file, &mut entry, known.as_ref(), look);
+            let usable = usable.and_then(|modules| {
+                let Some(modules) = modules else {
+                    return Ok(None);
+                };
+                let is_tried = self.tried(file, &mut entry, look)?;
+                // A new one is used before it was tried.
+                Ok((is_tried || known.is_none()).then_some((modules, is_tried)))
             });
-            match is_usable {
-                Ok(true) => {}
-                Ok(false) => {
+            let (modules, is_tried) = match usable {
+                Ok(Some(usable)) => usable,
+                Ok(None) => {
                     all.extend(known);
                     continue;
                 }
@@ -248,14 +226,19 @@ impl Folders {
                     all.extend(known);
                     continue;
                 }
-            }
+            };
             match known {
-                Some(known) if known.entry == entry => all.push(known),
+                Some(known) if known.entry == entry => all.push(Made { is_tried, ..known }),
                 known => match self
                     .kit
                     .make(&entry.what, Author::User, origin(file, &entry))
                 {
-                    Ok(item) => all.push(Made { entry, item }),
+                    Ok(item) => all.push(Made {
+                        entry,
+                        item,
+                        is_tried,
+                        modules,
+                    }),
                     Err(error) => {
                         look.problems
                             .push(problem(file, Some(entry.line), error.to_string()));
@@ -290,17 +273,20 @@ impl Folders {
         }
     }
 
-    /// Reads the Lua that an entry names; tells whether there is a whole version of it.
+    /// Reads the Lua that an entry names, and gives the names of the modules that go to computers with it; none if there is
+    /// no whole version of it.
     fn fill_in(
         &self,
         manifest: &Path,
         entry: &mut Entry,
-        has_last: bool,
+        last: Option<&Made>,
         look: &mut Look,
-    ) -> Result<bool, Problem> {
+    ) -> Result<Option<BTreeSet<String>>, Problem> {
         let is_on_computer = entry.what.runs_on_computer();
+        let has_last = last.is_some();
+        let mut modules = BTreeSet::new();
         let Some(handler) = entry.what.handler_mut() else {
-            return Ok(true);
+            return Ok(Some(modules));
         };
         let file = path_of(manifest, handler);
         let line = handler.line;
@@ -312,34 +298,42 @@ impl Folders {
             )
         })?;
         let Some(text) = text else {
-            return Ok(false);
+            return Ok(None);
         };
         check_lua(&text, &handler.file).map_err(|(line, reason)| problem(&file, line, reason))?;
         handler.source = Some(match &handler.namespace {
             Some(namespace) if is_on_computer => {
                 let mut doubts = Vec::new();
                 let read = |file: &Path| self.text_of(file, has_last, look);
-                let whole = bundled(&text, &file, namespace, read, &mut doubts);
+                let last = last.map_or(&modules, |made| &made.modules);
+                let whole = bundled(&text, &file, namespace, last, read, &mut doubts);
                 look.doubt(doubts);
-                match whole? {
-                    Some(whole) => whole.into(),
-                    None => return Ok(false),
-                }
+                let Some(whole) = whole? else {
+                    return Ok(None);
+                };
+                modules = whole.modules;
+                whole.text.into()
             }
             _ => text.into(),
         });
-        Ok(true)
+        Ok(Some(modules))
     }
 
-    /// Whether an entry's handler was tried, if that can be. One that was not is among those to be.
-    fn tried(&self, manifest: &Path, entry: &Entry, look: &mut Look) -> Result<bool, Problem> {
+    /// Whether an entry's handler was tried, if that can be: then it gets the modules that it works with. One that was not is
+    /// among those to be.
+    fn tried(&self, manifest: &Path, entry: &mut Entry, look: &mut Look) -> Result<bool, Problem> {
         let Some(handler) = entry.what.handler_on_host() else {
             return Ok(true);
         };
         let file = path_of(manifest, handler);
         look.handlers.insert(file.clone());
         match self.trials.verdict(&file, handler) {
-            Some(Ok(())) => Ok(true),
+            Some(Ok(modules)) => {
+                if let Some(handler) = entry.what.handler_mut() {
+                    handler.modules = modules.clone();
+                }
+                Ok(true)
+            }
             Some(Err(unusable)) => Err(match unusable.line {
                 Some(line) => problem(&file, Some(line), unusable.reason.clone()),
                 None => problem(
@@ -373,7 +367,7 @@ impl Folders {
         };
         let mut taken = self.taken.clone();
         for (file, entries) in made {
-            for Made { entry, item } in entries {
+            for Made { entry, item, .. } in entries {
                 let (kind, name) = (item.kind(), item.name());
                 let place = origin(&file, &entry);
                 if let Some(other) = taken.get(&(kind, name.clone())) {

@@ -232,6 +232,7 @@ pub fn code_of(handler: &manifest::Handler) -> Result<Code, KitError> {
         home: handler.namespace.as_ref().map(|namespace| Home {
             namespace: namespace.clone(),
             file: handler.path_from(namespace.folder()),
+            modules: handler.modules.clone(),
         }),
     })
 }

@@ -35,6 +35,7 @@ pub mod kit;
 pub(crate) mod legible;
 pub mod lint;
 mod listener;
+pub mod look;
 mod lua_code;
 pub mod manifest;
 pub mod namespace;

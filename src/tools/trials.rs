@@ -8,22 +8,30 @@ use std::{
 
 use super::{
     host::{Code, HostHandler, Loaded, Unusable},
-    manifest::Handler,
-    namespace::ModuleRead,
+    manifest::{Handler, Namespace},
+    namespace::{Modules, Required},
 };
-
-/// A handler: its file, and the function of the table that this returns.
-type Key = (PathBuf, String);
 
 /// What came of trying handlers.
 #[derive(Default)]
 pub struct Trials(BTreeMap<Key, Tried>);
 
+/// A handler.
+#[derive(PartialEq, Eq, PartialOrd, Ord)]
+struct Key {
+    /// Its file.
+    file: PathBuf,
+    /// The function of the table that this returns.
+    method: String,
+    /// Its manifest and folder of tools, which say where it finds what it requires.
+    place: Option<(PathBuf, PathBuf)>,
+}
+
 struct Tried {
     source: Arc<str>,
     /// The files that it required.
-    modules: Vec<ModuleRead>,
-    verdict: Result<(), Unusable>,
+    required: Required,
+    verdict: Result<Modules, Unusable>,
 }
 
 /// A handler that is to be tried.
@@ -34,12 +42,25 @@ pub struct Untried {
     pub code: Code,
 }
 
+impl Key {
+    fn new(file: &Path, method: &str, namespace: Option<&Namespace>) -> Self {
+        Self {
+            file: file.to_path_buf(),
+            method: method.to_owned(),
+            place: namespace.map(|one| (one.manifest.clone(), one.root.clone())),
+        }
+    }
+}
+
 impl Trials {
-    /// What came of trying a handler of this file, as its source is now; none if it was not tried.
-    pub fn verdict(&self, file: &Path, handler: &Handler) -> Option<&Result<(), Unusable>> {
-        let tried = self.0.get(&(file.to_path_buf(), handler.method.clone()))?;
+    /// What came of trying a handler of this file, as its source and what it requires are now: the modules that it works
+    /// with, or why it does not. None if it was not tried.
+    pub fn verdict(&self, file: &Path, handler: &Handler) -> Option<&Result<Modules, Unusable>> {
+        let namespace = handler.namespace.as_deref();
+        let tried = self.0.get(&Key::new(file, &handler.method, namespace))?;
+        let beside = file.parent().unwrap_or(Path::new(""));
         let is_same = handler.source.as_ref() == Some(&tried.source)
-            && tried.modules.iter().all(ModuleRead::is_current);
+            && namespace.is_none_or(|namespace| tried.required.is_current(beside, namespace));
         is_same.then_some(&tried.verdict)
     }
 
@@ -50,20 +71,20 @@ impl Trials {
             .map(|Untried { file, code }| (file, code))
             .unzip();
         let all = host.load(&codes).await;
-        for ((file, code), Loaded { verdict, modules }) in files.into_iter().zip(codes).zip(all) {
-            let method = code.method.unwrap_or_default();
-            let source = code.source;
+        for ((file, code), Loaded { verdict, required }) in files.into_iter().zip(codes).zip(all) {
+            let namespace = code.home.as_ref().map(|home| home.namespace.as_ref());
+            let key = Key::new(&file, &code.method.unwrap_or_default(), namespace);
             let tried = Tried {
-                source,
-                modules,
-                verdict,
+                source: code.source,
+                verdict: verdict.map(|()| required.modules()),
+                required,
             };
-            self.0.insert((file, method), tried);
+            self.0.insert(key, tried);
         }
     }
 
     /// Forgets those of all other files.
     pub fn keep(&mut self, files: &BTreeSet<PathBuf>) {
-        self.0.retain(|(file, _), _| files.contains(file));
+        self.0.retain(|key, _| files.contains(&key.file));
     }
 }

@@ -12,8 +12,9 @@ use tokio::sync::watch;
 use super::{
     Offer, Source, builtin,
     changes::Changes,
-    folder::{Folders, Look, Root},
+    folder::{Folders, Root},
     kit::Kit,
+    look::Look,
     namespace::Keeper,
     syncing::SyncPlace,
     trials::Untried,

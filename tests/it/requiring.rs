@@ -1,7 +1,11 @@
-//! Lua that handlers on computers share: they `require` it from the folder of tools, as those on the host do, and it goes
-//! along with them, to agents of every age.
+//! Lua that handlers share: they `require` it from the folder of tools. With those on computers it goes along, to agents of
+//! every age. What is wrong with it takes no tool away.
 
-use std::process::Command;
+use std::{
+    fs,
+    process::Command,
+    time::{Duration, Instant},
+};
 
 use mcp_bridge::link::agent;
 use serde_json::json;
@@ -10,6 +14,7 @@ use crate::common::{
     bridge::Bridge,
     computer, is,
     linked::of_version,
+    pace::in_time,
     tools::{Tools, manifest},
     until,
 };
@@ -116,15 +121,26 @@ async fn a_module_that_changes_is_sent_anew_and_a_broken_one_leaves_the_last_goo
         is(text == "Now there are [1] item true", text)
     })
     .await;
-    tools.write("farm/words.lua", "return (");
     tools.write("lib/plural.lua", "return function() return ' plural ' end");
-    tools.add("mark", "return 'seen'");
-    until("the folder was looked at again", async || {
-        let text = bridge.call("mark", json!({})).await.text;
-        is(text == "seen", text)
-    })
-    .await;
-    assert_eq!(counted(&mut bridge).await, "Now there are [1] item true");
+    // What it throws there is only known there.
+    let broken = BROKEN.iter().filter(|one| **one != Some(THROWS));
+    for (number, broken) in broken.enumerate() {
+        put(&tools, "farm/words.lua", *broken);
+        mark(&tools, &mut bridge, &format!("seen {number}")).await;
+        let text = counted(&mut bridge).await;
+        // The other may have been seen before this one was.
+        let is_last = ["item", "plural"].map(|word| format!("Now there are [1] {word} true"));
+        assert!(is_last.contains(&text), "{broken:?}: {text}");
+    }
+    let told = logged(&bridge);
+    for part in [
+        "words.lua:1: unexpected symbol",
+        "words.lua is no UTF-8 text",
+        "there is no module 'words'",
+        "if the computer's own is meant now, write _G.require",
+    ] {
+        assert!(told.contains(part), "no {part} in {told}");
+    }
     tools.write("farm/words.lua", "return 'At last '");
     until("the mended module is used", async || {
         let text = counted(&mut bridge).await;
@@ -132,6 +148,124 @@ async fn a_module_that_changes_is_sent_anew_and_a_broken_one_leaves_the_last_goo
     })
     .await;
     bridge.leave().await;
+}
+
+const THROWS: &[u8] = b"error('thrown')";
+
+/// What a shared file can be for a while: no Lua, Lua that throws when it is loaded, no text, away.
+const BROKEN: [Option<&[u8]>; 4] = [
+    Some(b"return ("),
+    Some(THROWS),
+    Some(b"return '\xff'"),
+    None,
+];
+
+/// Writes a file, or removes it.
+fn put(tools: &Tools, name: &str, content: Option<&[u8]>) {
+    let file = tools.path().join(name);
+    match content {
+        Some(content) => fs::write(file, content).unwrap(),
+        None => fs::remove_file(file).unwrap(),
+    }
+}
+
+/// Waits until all that was written before is known to the bridge, by a tool that says this from then on.
+async fn mark(tools: &Tools, bridge: &mut Bridge, word: &str) {
+    tools.add("mark", &format!("return '{word}'"));
+    until("the folder was looked at again", async || {
+        let text = bridge.call("mark", json!({})).await.text;
+        is(text == word, text)
+    })
+    .await;
+}
+
+/// What the bridge has logged.
+fn logged(bridge: &Bridge) -> String {
+    let files = fs::read_dir(bridge.folder.path().join("state/logs")).unwrap();
+    files
+        .map(|file| fs::read_to_string(file.unwrap().path()).unwrap())
+        .collect::<String>()
+        .replace('\\', "/")
+}
+
+/// A handler on the host that requires `lib/words.lua`.
+fn on_host(name: &str) -> Tools {
+    let tools = Tools::new();
+    tools.write(
+        &format!("{name}/_index.yaml"),
+        &manifest(name, "function.lua", ""),
+    );
+    tools.write(
+        &format!("{name}/handler.lua"),
+        "local words = require('lib.words')\nreturn { call = function() return words.text end }",
+    );
+    fs::create_dir(tools.path().join("lib")).unwrap();
+    tools
+}
+
+#[tokio::test]
+async fn on_the_host_too_a_broken_module_leaves_the_last_good_version_and_is_told() {
+    let tools = on_host("say");
+    tools.write("lib/words.lua", "return { text = 'first' }");
+    tools.add("mark", "return 'begun'");
+    let mut bridge = tools.bridge(&[]).await;
+    mark(&tools, &mut bridge, "begins").await;
+    for (number, broken) in BROKEN.iter().enumerate() {
+        put(&tools, "lib/words.lua", *broken);
+        // Not for a moment either.
+        let said = bridge.call("say", json!({})).await.text;
+        assert_eq!(said, "first", "{broken:?}");
+        mark(&tools, &mut bridge, &format!("seen {number}")).await;
+        let said = bridge.call("say", json!({})).await.text;
+        assert_eq!(said, "first", "{broken:?}");
+    }
+    let told = logged(&bridge);
+    for part in [
+        "lib/words.lua:1: unexpected symbol",
+        "lib/words.lua:1: thrown",
+        "lib/words.lua is no UTF-8 text",
+        "handler.lua:1: throws when it is loaded: require: there is no module 'lib.words'",
+    ] {
+        assert!(told.contains(part), "no {part} in {told}");
+    }
+    tools.write("lib/words.lua", "return { text = 'second' }");
+    until("the mended module is used", async || {
+        let said = bridge.call("say", json!({})).await.text;
+        is(said == "second", said)
+    })
+    .await;
+    let lines = bridge.printed();
+    let changes = lines.iter().filter(|line| line.contains("list_changed"));
+    assert_eq!(changes.count(), 0);
+    bridge.leave().await;
+}
+
+#[tokio::test]
+async fn what_could_never_work_without_its_module_is_there_within_a_second_once_that_is() {
+    for broken in BROKEN {
+        let tools = on_host("say");
+        if broken.is_some() {
+            put(&tools, "lib/words.lua", broken);
+        }
+        tools.add("mark", "return 'begun'");
+        let mut bridge = tools.bridge(&[]).await;
+        mark(&tools, &mut bridge, "begins").await;
+        let reply = bridge.request("tools/list", json!({})).await;
+        assert!(!reply.to_string().contains("\"say\""), "{broken:?}");
+        tools.write("lib/words.lua", "return { text = 'there' }");
+        let start = Instant::now();
+        loop {
+            let reply = bridge
+                .request("tools/call", json!({"name": "say", "arguments": {}}))
+                .await;
+            if reply["result"]["content"][0]["text"] == "there" {
+                break;
+            }
+            let what = format!("the tool, after {broken:?}: {reply}");
+            in_time(&what, start.elapsed(), Duration::from_secs(1)).await;
+        }
+        bridge.leave().await;
+    }
 }
 
 /// What `tools check` says of a folder, and whether all is well.

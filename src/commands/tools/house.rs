@@ -11,8 +11,9 @@ use crate::{
     settings::{Config, Flags, Folders},
     tools::{
         self, Catalogue, Context, Listener, Notes, Offer, Others, Pause, Source, builtin,
-        folder::{self, Look, Root},
+        folder::{self, Root},
         kit::Kit,
+        look::Look,
         own_resources,
         policy::Policy,
         source::fixed,

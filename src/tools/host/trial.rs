@@ -11,7 +11,7 @@ use super::{
 };
 use crate::{
     base::text::one_line,
-    tools::namespace::{Home, ModuleRead, Need, module},
+    tools::namespace::{Home, Need, Required},
 };
 
 /// How long one handler may take to load.
@@ -34,7 +34,7 @@ pub struct Loaded {
     /// What is wrong with it, if that is known.
     pub verdict: Result<(), Unusable>,
     /// The files that it required, as they were.
-    pub modules: Vec<ModuleRead>,
+    pub required: Required,
 }
 
 impl HostHandler {
@@ -52,13 +52,13 @@ impl HostHandler {
             let Some(mut ready) = ready else {
                 verdicts.push(Loaded {
                     verdict: Ok(()),
-                    modules: Vec::new(),
+                    required: Required::default(),
                 });
                 continue;
             };
             let deadline = end.min(Instant::now() + EACH);
-            let mut modules = Vec::new();
-            let loading = loaded(&mut ready, code, &mut modules);
+            let mut required = Required::default();
+            let loading = loaded(&mut ready, code, &mut required);
             let loaded = timeout_at(deadline, loading).await;
             let verdict = match &loaded {
                 Ok(Ok(Some(done))) => verdict(&done.end, &code.chunk),
@@ -76,7 +76,7 @@ impl HostHandler {
                     ),
                 }),
             };
-            verdicts.push(Loaded { verdict, modules });
+            verdicts.push(Loaded { verdict, required });
             let goes_on = matches!(&loaded, Ok(Ok(Some(_)))) && ready.ready().await.is_ok();
             match goes_on {
                 true => worker = Some(ready),
@@ -102,11 +102,12 @@ impl HostHandler {
     }
 }
 
-/// Loads one, which is given the files of Lua that it requires; none if it asks for something else meanwhile.
+/// Loads one, which is given the files of Lua that it requires; none if it asks for something else meanwhile, or for more
+/// of them than are kept.
 async fn loaded(
     worker: &mut Worker,
     code: &Code,
-    modules: &mut Vec<ModuleRead>,
+    required: &mut Required,
 ) -> Result<Option<Done>, WorkerGone> {
     let order = Order::of(code, serde_json::Value::Null);
     worker.send(&ToWorker::Load(order)).await?;
@@ -118,13 +119,12 @@ async fn loaded(
                 ask,
                 what: Question::Own(Need::Module { name }),
             } => {
-                let answer = match required(&name, code.home.as_ref()) {
-                    Ok(found) => {
-                        let value = found.to_json();
-                        modules.push(found);
-                        Answer::Value(value)
-                    }
-                    Err(problem) => Answer::Error(problem),
+                let answer = match code.home.as_ref() {
+                    Some(home) => match module(required, &name, home) {
+                        Some(answer) => answer,
+                        None => return Ok(None),
+                    },
+                    None => Answer::Error("it is in no folder of tools".to_owned()),
                 };
                 worker.send(&ToWorker::Answer { ask, answer }).await?;
             }
@@ -135,10 +135,13 @@ async fn loaded(
     }
 }
 
-/// A file of Lua that a handler of this home requires.
-fn required(name: &str, home: Option<&Home>) -> Result<ModuleRead, String> {
-    let home = home.ok_or("it is in no folder of tools")?;
-    module(name, home.folder(), &home.namespace).map_err(|error| error.to_string())
+/// A file of Lua that a handler of this home requires, for its worker.
+fn module(required: &mut Required, name: &str, home: &Home) -> Option<Answer> {
+    let found = required.find(name, home.folder(), &home.namespace)?;
+    Some(match found {
+        Ok(found) => Answer::Value(found.to_json()),
+        Err(problem) => Answer::Error(problem),
+    })
 }
 
 /// What the end of its loading says of a handler.

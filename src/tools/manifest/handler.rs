@@ -6,6 +6,7 @@ use std::{
 };
 
 use super::{fields::Fields, namespace::Namespace, wrong::Wrong};
+use crate::tools::namespace::Modules;
 
 /// The kinds of entries that mean something here. All others are skipped.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
@@ -50,6 +51,8 @@ pub struct Handler {
     pub source: Option<Arc<str>>,
     /// The namespace that it is in, once that is known; none for what is built in.
     pub namespace: Option<Arc<Namespace>>,
+    /// What it requires on the host, once it was found to work with that.
+    pub modules: Modules,
 }
 
 impl Handler {
@@ -91,5 +94,6 @@ pub fn handler(fields: &Fields<'_>) -> Result<Option<Handler>, Wrong> {
         line,
         source: None,
         namespace: None,
+        modules: Modules::default(),
     }))
 }

@@ -9,6 +9,7 @@ mod hiding;
 mod http;
 mod keeper;
 mod live;
+mod module;
 mod modules;
 #[cfg(not(feature = "upstream-http"))]
 mod no_http;
@@ -24,7 +25,8 @@ pub use grant::{Grant, is_allowed};
 pub use hiding::Hiding;
 pub use keeper::Keeper;
 pub use live::Live;
-pub use modules::{ModuleError, Read as ModuleRead, find as module};
+pub use module::Modules;
+pub use modules::{ModuleError, Required, find as module};
 pub use secrets::{SECRETS_FILE, VARIABLE as SECRET_VARIABLE};
 pub use stand_in::{StandIn, StandInError};
 pub use visit::{Home, Manner, Need, NeedError, Visit};

@@ -1,14 +1,11 @@
 //! `require`: Lua files that handlers share, found in their folder of tools and nowhere else. A handler on the host asks for
 //! them as it runs; with one for computers they are sent ([`base::lua::modules`](crate::base::lua::modules)).
 
-use std::{
-    fs,
-    path::{Path, PathBuf},
-};
+use std::{collections::BTreeMap, fs, path::Path, sync::Arc};
 
-use serde_json::{Value, json};
 use thiserror::Error;
 
+use super::module::{Module, Modules};
 use crate::{
     base::files::{self, FileError},
     tools::manifest::Namespace,
@@ -20,25 +17,53 @@ const MAX_FILE: u64 = 1024 * 1024;
 /// How many folders deep a module may be.
 const MAX_DEPTH: usize = 8;
 
-/// A module that was read.
-pub struct Read {
-    /// Its file.
-    pub file: PathBuf,
-    /// What it is called in errors.
-    pub chunk: String,
-    /// Its Lua.
-    pub source: String,
+/// How many names of modules are noted of one handler.
+const MOST_NAMES: usize = 500;
+
+/// How many bytes of modules are kept for one handler.
+const MOST_BYTES: usize = 16 * 1024 * 1024;
+
+/// What a handler required as it was loaded: by each name the module, or why there was none.
+#[derive(Default)]
+pub struct Required {
+    found: BTreeMap<String, Result<Arc<Module>, String>>,
+    bytes: usize,
 }
 
-impl Read {
-    /// As a worker gets it.
-    pub fn to_json(&self) -> Value {
-        json!({ "source": self.source, "chunk": self.chunk })
+impl Required {
+    /// Looks for a module as [`find`] does, and notes what came of it; none if that is more than is kept.
+    pub fn find(
+        &mut self,
+        name: &str,
+        beside: &Path,
+        namespace: &Namespace,
+    ) -> Option<Result<Arc<Module>, String>> {
+        let found = looked_for(name, beside, namespace);
+        self.bytes += found.as_ref().map_or(0, |module| module.source.len());
+        self.found.insert(name.to_owned(), found.clone());
+        (self.bytes <= MOST_BYTES && self.found.len() <= MOST_NAMES).then_some(found)
     }
 
-    /// Whether its file is still what it was.
-    pub fn is_current(&self) -> bool {
-        files::read_text(&self.file, MAX_FILE).is_ok_and(|source| source == self.source)
+    /// Whether the same would come of all of it now: also what was not there is still away.
+    pub fn is_current(&self, beside: &Path, namespace: &Namespace) -> bool {
+        let mut all = self.found.iter();
+        all.all(|(name, found)| looked_for(name, beside, namespace) == *found)
+    }
+
+    /// Those that there were.
+    pub fn modules(&self) -> Modules {
+        let found = self.found.iter().filter_map(|(name, found)| {
+            let module = found.as_ref().ok()?;
+            Some((name.clone(), module.clone()))
+        });
+        found.collect()
+    }
+}
+
+fn looked_for(name: &str, beside: &Path, namespace: &Namespace) -> Result<Arc<Module>, String> {
+    match find(name, beside, namespace) {
+        Ok(module) => Ok(Arc::new(module)),
+        Err(error) => Err(error.to_string()),
     }
 }
 
@@ -79,7 +104,7 @@ impl ModuleError {
 }
 
 /// Finds a module: beside the handler, in the manifest's folder, or in the folder of tools.
-pub fn find(name: &str, beside: &Path, namespace: &Namespace) -> Result<Read, ModuleError> {
+pub fn find(name: &str, beside: &Path, namespace: &Namespace) -> Result<Module, ModuleError> {
     let no_name = || ModuleError::NoName(name.chars().take(100).collect());
     let parts: Vec<_> = name.split(['.', '/']).collect();
     let is_part = |part: &&str| {
@@ -102,7 +127,7 @@ pub fn find(name: &str, beside: &Path, namespace: &Namespace) -> Result<Read, Mo
             let shown = shown(&file, &namespace.root);
             match files::read_text(&file, MAX_FILE) {
                 Ok(source) if is_within(&file, &namespace.root) => {
-                    return Ok(Read {
+                    return Ok(Module {
                         chunk: shown,
                         file,
                         source,
@@ -145,6 +170,66 @@ fn is_within(file: &Path, folder: &Path) -> bool {
 mod tests {
     use super::*;
 
+    fn namespace(root: &Path, manifest: &Path) -> Namespace {
+        Namespace {
+            spec: Default::default(),
+            manifest: manifest.join("_index.yaml"),
+            hash: String::new(),
+            root: root.to_path_buf(),
+        }
+    }
+
+    #[test]
+    fn what_was_required_is_current_until_another_module_would_be_found() {
+        let root = tempfile::tempdir().unwrap();
+        let at = |name: &str| root.path().join(name);
+        fs::create_dir_all(at("farm")).unwrap();
+        fs::write(at("there.lua"), "1").unwrap();
+        fs::write(at("odd.lua"), [255]).unwrap();
+        let namespace = namespace(root.path(), &at("farm"));
+        let mut required = Required::default();
+        for (name, is_found) in [("there", true), ("away", false), ("odd", false)] {
+            let found = required.find(name, &at("farm"), &namespace).unwrap();
+            assert_eq!(found.is_ok(), is_found, "{name}");
+        }
+        let is_current = || required.is_current(&at("farm"), &namespace);
+        assert!(is_current());
+        for (file, text, before) in [
+            ("away.lua", "2", None),
+            ("odd.lua", "3", Some(&[255][..])),
+            ("there.lua", "4", Some(b"1")),
+            // It is nearer than the one that was found.
+            ("farm/there.lua", "1", None),
+        ] {
+            fs::write(at(file), text).unwrap();
+            assert!(!is_current(), "{file}");
+            match before {
+                Some(bytes) => fs::write(at(file), bytes).unwrap(),
+                None => fs::remove_file(at(file)).unwrap(),
+            }
+            assert!(is_current(), "{file}");
+        }
+        let modules = required.modules();
+        assert_eq!(modules.get("there").unwrap().source, "1");
+        assert!(modules.get("away").is_none() && modules.get("odd").is_none());
+    }
+
+    #[test]
+    fn there_are_bounds_on_what_is_noted_of_one_handler() {
+        let root = tempfile::tempdir().unwrap();
+        let namespace = namespace(root.path(), root.path());
+        let mut required = Required::default();
+        let mut find = |name: &str| required.find(name, root.path(), &namespace).is_some();
+        assert!((0..MOST_NAMES).all(|number| find(&format!("none{number}"))));
+        // Once more is no more.
+        assert!(find("none1"));
+        assert!(!find("one-more"));
+        fs::write(root.path().join("large.lua"), "x".repeat(1024 * 1024)).unwrap();
+        let mut required = Required::default();
+        let found = |_| required.find("large", root.path(), &namespace).is_some();
+        assert_eq!((0..20).map(found).filter(|found| *found).count(), 16);
+    }
+
     #[test]
     fn a_module_is_found_beside_its_handler_then_above_and_never_outside() {
         let outside = tempfile::tempdir().unwrap();
@@ -157,12 +242,7 @@ mod tests {
         fs::create_dir_all(root.path().join("d")).unwrap();
         fs::write(root.path().join("d/init.lua"), "4").unwrap();
         fs::write(outside.path().join("e.lua"), "5").unwrap();
-        let namespace = Namespace {
-            spec: Default::default(),
-            manifest: folder.join("_index.yaml"),
-            hash: String::new(),
-            root: root.path().to_path_buf(),
-        };
+        let namespace = namespace(root.path(), &folder);
         let find = |name: &str| find(name, &folder.join("handlers"), &namespace);
         let source = |name: &str| find(name).map(|module| module.source);
         assert_eq!(source("lib.a").unwrap(), "1");

@@ -20,6 +20,7 @@ use super::no_http::HttpError;
 use super::{
     grant,
     keeper::Keeper,
+    module::Modules,
     modules::{self, ModuleError},
     request::Request,
     secrets::{self, SecretError},
@@ -41,6 +42,8 @@ pub struct Home {
     pub namespace: Arc<Namespace>,
     /// The handler's file.
     pub file: PathBuf,
+    /// What it required when it was found to work. Only what it asks for beside these is looked for when it runs.
+    pub modules: Modules,
 }
 
 impl Home {
@@ -290,8 +293,14 @@ impl<'a> Visit<'a> {
     }
 
     async fn module(&self, home: &Home, name: String) -> Result<Value, NeedError> {
-        let (of, wanted) = (home.clone(), name.clone());
-        let found = aside(move || modules::find(&wanted, of.folder(), &of.namespace)).await??;
+        let found = match home.modules.get(&name) {
+            Some(found) => found.clone(),
+            None => {
+                let (of, wanted) = (home.clone(), name.clone());
+                let look = move || modules::find(&wanted, of.folder(), &of.namespace);
+                aside(look).await??.into()
+            }
+        };
         self.runs(found.file.clone(), hash(found.source.as_bytes()));
         // What it was given before would be in the hands of this Lua too.
         if self.is_trusted.load(Ordering::Relaxed) {

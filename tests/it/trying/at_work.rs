@@ -56,6 +56,7 @@ fn at_work() -> Tools {
 #[tokio::test]
 async fn a_change_is_checked_and_tested_where_nobody_can_be_asked() {
     let tools = at_work();
+    let shared = tools.path().join("times.lua");
     let own = tempfile::tempdir().unwrap();
     let mut dev = Command::new(env!("CARGO_BIN_EXE_mcp-bridge"))
         .env("MCP_BRIDGE_CONFIG_DIR", own.path().join("config"))
@@ -95,6 +96,23 @@ async fn a_change_is_checked_and_tested_where_nobody_can_be_asked() {
     assert!(third.contains("greet.lua:1: "), "{third}");
     tools.write("greet.lua", HELLO);
     until("2 passed, in").await;
+
+    // A file that others require, which is away and comes back. The last good version of those goes on.
+    std::fs::write(&shared, "return 1").unwrap();
+    tools.write(
+        "greet.lua",
+        &HELLO.replace("return { call", "require('times')\nreturn { call"),
+    );
+    until("2 passed, in").await;
+    std::fs::remove_file(&shared).unwrap();
+    let away = until("2 passed, in").await;
+    assert!(
+        away.contains("greet.lua:") && away.contains("there is no module 'times'"),
+        "{away}"
+    );
+    std::fs::write(&shared, "return 2").unwrap();
+    let back = until("2 passed, in").await;
+    assert!(back.contains("nothing is wrong"), "{back}");
     dev.kill().await.unwrap();
 }
 

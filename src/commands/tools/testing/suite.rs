@@ -12,8 +12,9 @@ use crate::{
     settings::{Config, LinkConfig},
     tools::{
         Catalogue, builtin,
-        folder::{Folders, Look, Root},
+        folder::{Folders, Root},
         kit::{Item, Kit},
+        look::Look,
         manifest::What,
         policy::Policy,
         source::fixed,
