@@ -23,7 +23,7 @@ use super::{
     },
 };
 use crate::{
-    base::{hidden, text::one_line},
+    base::text::one_line,
     computers::{
         Cancelled, Computer, ComputerKey, End, ErrorKind, Fleet, Job, Loss, Presence as Away,
         RequestId, Sent, Stage, updating, updating::NotUpdated,
@@ -198,7 +198,7 @@ impl Clerk {
                 has_begun: job.stage() == Stage::Running && !job.is_asking(),
                 waits_for_player: job.is_asking(),
                 since: job.started,
-                code: hidden::secrets().hidden(&job.code).into_owned(),
+                code: self.calls.secrets.hidden_in(&job.code),
                 is_own: known.contains(&job.id),
             });
         Answer::Jobs {

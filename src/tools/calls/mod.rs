@@ -3,6 +3,7 @@
 //! Each is noted where it comes in, and told to the [`journal`] when it is over, however that came.
 
 pub mod journal;
+mod marked;
 pub mod short;
 
 use std::{

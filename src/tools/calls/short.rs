@@ -3,6 +3,7 @@
 use rmcp::model::JsonObject;
 use serde_json::{Map, Value, json};
 
+use super::marked::Schemas;
 use crate::base::{hidden, text::one_line, token::Token};
 
 /// How much of a text is shown, in characters: the first line of code, say.
@@ -67,17 +68,17 @@ impl Secrets {
     /// The arguments of a call in short. Those that `schema` marks as secret (`writeOnly`, or the format `password`), or
     /// whose names say so, are left out.
     pub fn short(&self, schema: Option<&JsonObject>, arguments: &JsonObject) -> Value {
-        self.fields(schema, arguments, 0)
+        self.fields(&Schemas::of(schema), arguments, 0)
     }
 
-    fn fields(&self, schema: Option<&JsonObject>, fields: &JsonObject, depth: usize) -> Value {
+    fn fields(&self, schemas: &Schemas<'_>, fields: &JsonObject, depth: usize) -> Value {
         let mut shown = Map::new();
         for (name, value) in fields.iter().take(SIDE_BY_SIDE) {
-            let schema = property(schema, name);
-            let value = if is_secret_name(name) || schema.is_some_and(is_marked) {
+            let schemas = schemas.property(name);
+            let value = if is_secret_name(name) || schemas.are_marked() {
                 json!(HIDDEN)
             } else {
-                self.value(schema, value, depth + 1)
+                self.value(&schemas, value, depth + 1)
             };
             shown.insert(self::name(name), value);
         }
@@ -87,23 +88,21 @@ impl Secrets {
         Value::Object(shown)
     }
 
-    fn value(&self, schema: Option<&JsonObject>, value: &Value, depth: usize) -> Value {
+    fn value(&self, schemas: &Schemas<'_>, value: &Value, depth: usize) -> Value {
         match value {
-            Value::String(text) => match written_as_text(schema, text) {
-                Some(inner) => self.value(schema, &inner, depth),
+            Value::String(text) => match written_as_text(schemas, text) {
+                Some(inner) => self.value(schemas, &inner, depth),
                 None => json!(self.text(text)),
             },
             Value::Object(_) | Value::Array(_) if depth >= DEEPEST => json!("…"),
-            Value::Object(fields) => self.fields(schema, fields, depth),
+            Value::Object(fields) => self.fields(schemas, fields, depth),
             Value::Array(items) => {
-                let schema = schema
-                    .and_then(|schema| schema.get("items"))
-                    .and_then(Value::as_object);
+                let schemas = schemas.items();
                 let shown = items.iter().take(SIDE_BY_SIDE);
                 let mut shown: Vec<_> = shown
-                    .map(|item| match schema.is_some_and(is_marked) {
+                    .map(|item| match schemas.are_marked() {
                         true => json!(HIDDEN),
-                        false => self.value(schema, item, depth + 1),
+                        false => self.value(&schemas, item, depth + 1),
                     })
                     .collect();
                 if items.len() > SIDE_BY_SIDE {
@@ -115,18 +114,23 @@ impl Secrets {
         }
     }
 
-    /// The first line of a text, without secrets, and how long the whole is if that is more.
-    pub fn text(&self, text: &str) -> String {
-        let end = text.char_indices().nth(LOOKED_AT);
-        let looked_at = &text[..end.map_or(text.len(), |(at, _)| at)];
-        let mut safe = hidden::secrets().hidden(looked_at).into_owned();
+    /// A text without secrets.
+    pub fn hidden_in(&self, text: &str) -> String {
+        let mut safe = hidden::secrets().hidden(text).into_owned();
         for value in &self.values {
             safe = safe.replace(value, HIDDEN);
         }
         for token in &self.tokens {
             safe = token.hidden_in(&safe, HIDDEN);
         }
-        let safe = without_named_secrets(&safe);
+        without_named_secrets(&safe)
+    }
+
+    /// The first line of a text, without secrets, and how long the whole is if that is more.
+    pub fn text(&self, text: &str) -> String {
+        let end = text.char_indices().nth(LOOKED_AT);
+        let looked_at = &text[..end.map_or(text.len(), |(at, _)| at)];
+        let safe = self.hidden_in(looked_at);
         let line = safe.trim_start().lines().next().unwrap_or_default();
         let mut shown: String = line.chars().take(SHOWN).collect();
         if shown.len() < safe.trim().len() || looked_at.len() < text.len() {
@@ -142,27 +146,13 @@ pub fn name(name: &str) -> String {
     one_line(&short).into_owned()
 }
 
-/// The schema of one property.
-fn property<'a>(schema: Option<&'a JsonObject>, name: &str) -> Option<&'a JsonObject> {
-    schema?.get("properties")?.get(name)?.as_object()
-}
-
 /// What a text holds that is taken for the object or list which its schema asks for.
-fn written_as_text(schema: Option<&JsonObject>, text: &str) -> Option<Value> {
-    let schema = schema?;
-    let is_made_of_more = ["properties", "items"]
-        .iter()
-        .any(|part| schema.contains_key(*part));
-    let value: Value = is_made_of_more
+fn written_as_text(schemas: &Schemas<'_>, text: &str) -> Option<Value> {
+    let value: Value = schemas
+        .are_made_of_more()
         .then(|| serde_json::from_str(text).ok())
         .flatten()?;
     (value.is_object() || value.is_array()).then_some(value)
-}
-
-/// Whether a schema says that its value is secret.
-fn is_marked(schema: &JsonObject) -> bool {
-    schema.get("writeOnly") == Some(&json!(true))
-        || schema.get("format") == Some(&json!("password"))
 }
 
 /// Whether something of this name is secret.
@@ -331,6 +321,14 @@ mod tests {
             shown,
             json!({"list": [{"pin": HIDDEN}, {"n": 2}], "words": [HIDDEN], "inner": {"pin": HIDDEN, "n": 1}})
         );
+        // As pydantic writes a secret that may be left out.
+        let schema = json!({"$defs": {"key": {"format": "password"}}, "properties": {
+            "key": {"anyOf": [{"type": "string", "format": "password", "writeOnly": true}, {"type": "null"}]},
+            "more": {"type": "object", "additionalProperties": {"$ref": "#/$defs/key"}},
+        }});
+        let given = json!({"key": "x1", "more": {"a": "x1"}});
+        let shown = secrets().short(schema.as_object(), given.as_object().unwrap());
+        assert_eq!(shown, json!({"key": HIDDEN, "more": {"a": HIDDEN}}));
     }
 
     #[test]
