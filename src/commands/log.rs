@@ -30,8 +30,8 @@ enum Action {
     ///
     /// When it came, the process of its bridge, the client, the tool, the computers, its arguments in short, how many
     /// milliseconds it took, and its outcome: ok, error, refused (also while a person has paused), unknown, stopped (by a
-    /// person) or cancelled (by the client). Arguments that are secret by their names or their schemas are hidden, and so
-    /// are the tokens of the settings. The setting `call_log` switches the log off.
+    /// person), left (the bridge was asked to end) or cancelled (by the client). Arguments that are secret by their names
+    /// or their schemas are hidden, and so are the tokens of the settings. The setting `call_log` switches the log off.
     Calls {
         /// How many lines
         #[arg(short = 'n', long, default_value_t = 40)]

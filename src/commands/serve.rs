@@ -54,7 +54,7 @@ impl Serve {
             let Bridge {
                 fleet,
                 server,
-                mut signals,
+                mut asked_to_leave,
             } = bridge;
             // Before computers are wanted: a bridge that can't serve takes the link port from no other.
             let names = &config.link.names;
@@ -80,7 +80,7 @@ impl Serve {
                 console::aside(&how_to_add(&url, mcp.token.is_some()));
             }
             tokio::select! {
-                why = port.serve(signals.next()) => Ok(why),
+                why = port.serve(asked_to_leave.asked()) => Ok(why),
                 never = tell_reach(fleet.reach()) => match never {},
             }
         })

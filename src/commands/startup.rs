@@ -68,7 +68,22 @@ pub struct BadSettings(pub String);
 pub struct Bridge {
     pub fleet: Arc<Fleet>,
     pub server: Server,
-    pub signals: LeaveSignals,
+    pub asked_to_leave: AskedToLeave,
+}
+
+/// Tells when this process is asked to end.
+pub struct AskedToLeave {
+    signals: LeaveSignals,
+    calls: Arc<Calls>,
+}
+
+impl AskedToLeave {
+    /// Waits until the system asks for it, and until the clients that wait for an answer have one. Returns by what signal.
+    pub async fn asked(&mut self) -> &'static str {
+        let signal = self.signals.next().await;
+        self.calls.leave().await;
+        signal
+    }
 }
 
 /// Serves by `serve`, until that tells why it ended; over HTTP as `mcp` says, if it does. The `reader` has begun before,
@@ -141,7 +156,10 @@ fn block_on(
         let why = serve(Bridge {
             fleet: fleet.clone(),
             server,
-            signals,
+            asked_to_leave: AskedToLeave {
+                signals,
+                calls: calls.clone(),
+            },
         })
         .await;
         drop(desk);

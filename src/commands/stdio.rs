@@ -52,12 +52,12 @@ async fn serve(bridge: Bridge) -> anyhow::Result<&'static str> {
     let Bridge {
         fleet,
         server,
-        mut signals,
+        mut asked_to_leave,
     } = bridge;
     let (input, output) = stdio::take().context("standard input and output can't be used")?;
     tokio::select! {
         () = mcp::serve(server, input, output, move || fleet.want()) => Ok("the client is gone"),
-        signal = signals.next() => Ok(signal),
+        signal = asked_to_leave.asked() => Ok(signal),
     }
 }
 

@@ -12,11 +12,13 @@ use std::{
         Arc, Mutex, MutexGuard, PoisonError,
         atomic::{AtomicBool, AtomicU64, Ordering},
     },
-    time::{Instant, SystemTime},
+    time::{Duration, Instant, SystemTime},
 };
 
+use futures_util::future::join_all;
 use serde::{Deserialize, Serialize};
 use serde_json::{Value, json};
+use tokio::time::{sleep, timeout};
 use tokio_util::sync::CancellationToken;
 
 use self::{journal::Journal, short::Secrets};
@@ -28,6 +30,12 @@ use crate::{
 /// How many computers the journal names of a call.
 const NAMED_COMPUTERS: usize = 20;
 
+/// How long calls have to be answered when this process is to end.
+const TO_ANSWER: Duration = Duration::from_millis(200);
+
+/// How long answers have then to go out to their clients.
+const ON_THE_WAY: Duration = Duration::from_millis(30);
+
 /// The calls that have not been answered.
 #[derive(Default)]
 pub struct Calls {
@@ -36,6 +44,8 @@ pub struct Calls {
     /// What is shown of no argument.
     pub secrets: Secrets,
     journal: Option<Journal>,
+    /// Whether this process is to end.
+    leaving: AtomicBool,
 }
 
 /// Who made a call.
@@ -74,6 +84,8 @@ pub enum Outcome {
     Unknown,
     /// A person ended it from outside.
     Stopped,
+    /// This process was asked to end.
+    Left,
     /// The client gave it up, or is gone.
     Cancelled,
 }
@@ -86,6 +98,7 @@ impl Outcome {
             Self::Refused => "refused",
             Self::Unknown => "unknown",
             Self::Stopped => "stopped",
+            Self::Left => "left",
             Self::Cancelled => "cancelled",
         }
     }
@@ -108,6 +121,8 @@ pub struct Call {
     start: Instant,
     reached: Mutex<Reached>,
     stop: CancellationToken,
+    /// Whether it was ended since this process is to end, and not by a person.
+    left_behind: AtomicBool,
     over: CancellationToken,
     /// Whether something that it asked for is refused.
     refused: AtomicBool,
@@ -154,9 +169,13 @@ impl Calls {
             start: Instant::now(),
             reached: Mutex::default(),
             stop: CancellationToken::new(),
+            left_behind: AtomicBool::new(false),
             over: CancellationToken::new(),
             refused: AtomicBool::new(false),
         });
+        if self.leaving.load(Ordering::Relaxed) {
+            call.leave_behind();
+        }
         lock(&self.running).insert(call.number, call.clone());
         UnderWay {
             calls: self.clone(),
@@ -170,6 +189,22 @@ impl Calls {
         lock(&self.running).values().cloned().collect()
     }
 
+    /// Has all calls answered with that this process is to end, and those that still come. Returns when the answers have
+    /// gone out, or after a moment.
+    pub async fn leave(&self) {
+        self.leaving.store(true, Ordering::Relaxed);
+        let running = self.running();
+        if running.is_empty() {
+            return;
+        }
+        for call in &running {
+            call.leave_behind();
+        }
+        let answered = join_all(running.iter().map(|call| call.over()));
+        let _ = timeout(TO_ANSWER, answered).await;
+        sleep(ON_THE_WAY).await;
+    }
+
     /// Sees to it that all calls are told to the journal: what has not been answered is given up.
     pub fn finish(&self) {
         let Some(journal) = &self.journal else {
@@ -177,7 +212,10 @@ impl Calls {
         };
         let given_up = std::mem::take(&mut *lock(&self.running));
         for call in given_up.values() {
-            journal.note(call.line(Outcome::Cancelled));
+            journal.note(call.line(match call.left_behind.load(Ordering::Relaxed) {
+                true => Outcome::Left,
+                false => Outcome::Cancelled,
+            }));
         }
     }
 }
@@ -194,6 +232,9 @@ impl UnderWay {
     /// It has ended.
     pub fn ends(mut self, outcome: Outcome) {
         self.outcome = match outcome {
+            Outcome::Error | Outcome::Stopped if self.call.left_behind.load(Ordering::Relaxed) => {
+                Outcome::Left
+            }
             Outcome::Error if self.call.stop.is_cancelled() => Outcome::Stopped,
             Outcome::Error if self.call.refused.load(Ordering::Relaxed) => Outcome::Refused,
             other => other,
@@ -225,7 +266,16 @@ impl Call {
         reached.left.clone()
     }
 
-    /// What whoever asks is told when a person has ended it.
+    /// Ends it, whatever it does, since this process is to end.
+    fn leave_behind(&self) {
+        // One that a person has ended is answered with that.
+        if !self.stop.is_cancelled() {
+            self.left_behind.store(true, Ordering::Relaxed);
+            self.stop();
+        }
+    }
+
+    /// What whoever asks is told when it was ended from outside.
     pub fn told_of_its_stop(&self) -> String {
         let left = &lock(&self.reached).left;
         let jobs: Vec<_> = left
@@ -241,9 +291,16 @@ impl Call {
                 jobs.join(", ")
             ),
         };
-        format!(
-            "A person ended this call from outside (mcp-bridge stop).{jobs} Do not start it again unless your user asks for it."
-        )
+        match self.left_behind.load(Ordering::Relaxed) {
+            true => format!(
+                "mcp-bridge was asked to end before this call was answered.{jobs} What it did until then is done: look before \
+                 you start it again."
+            ),
+            false => format!(
+                "A person ended this call from outside (mcp-bridge stop).{jobs} Do not start it again unless your user asks \
+                 for it."
+            ),
+        }
     }
 
     /// Waits until it is to be ended.
