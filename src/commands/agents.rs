@@ -4,16 +4,19 @@ use std::{collections::BTreeMap, process::ExitCode, time::Duration};
 
 use clap::{Args, Subcommand};
 
-use super::{console, jobs::cant_be_asked};
+use super::{
+    console,
+    jobs::cant_be_asked,
+    meant::{is_called, listed},
+};
 use crate::{
     base::text::one_line,
-    computers::{ComputerKey, updating::is_older},
+    computers::updating::is_older,
     hands::{
         mailbox,
         message::{Answer, ComputerRow, Question},
     },
     settings::Folders,
-    wire::names::ComputerId,
 };
 
 /// How long bridges have to tell which computers there are.
@@ -84,11 +87,7 @@ fn update(folders: &Folders, wanted: &[String]) -> ExitCode {
                 console::note(&format!(
                     "Several linked computers are called {}: {}. Name one by its number.",
                     one_line(word),
-                    of_word
-                        .iter()
-                        .map(|row| one_line(&row.name))
-                        .collect::<Vec<_>>()
-                        .join(", ")
+                    listed(&of_word)
                 ));
                 all_are_well = false;
             }
@@ -137,38 +136,5 @@ fn update(folders: &Folders, wanted: &[String]) -> ExitCode {
     match all_are_well {
         true => ExitCode::SUCCESS,
         false => ExitCode::FAILURE,
-    }
-}
-
-/// Whether a person means this computer by a word: its number, or else its label, as its name shows it.
-fn is_called(row: &ComputerRow, word: &str) -> bool {
-    match word.parse() {
-        Ok(number) => row.computer == ComputerKey::from(ComputerId(number)),
-        Err(_) => row.name.ends_with(&format!(" (Label: {word})")),
-    }
-}
-
-#[cfg(test)]
-mod tests {
-    use super::*;
-
-    #[test]
-    fn a_computer_is_named_by_its_number_or_its_label() {
-        let row = ComputerRow {
-            computer: ComputerKey::from(ComputerId(12)),
-            name: "12 (Label: old storage)".to_owned(),
-            agent: None,
-            since: std::time::SystemTime::now(),
-            left: None,
-        };
-        for (word, is_meant) in [
-            ("12", true),
-            ("old storage", true),
-            ("storage", false),
-            ("1", false),
-            ("", false),
-        ] {
-            assert_eq!(is_called(&row, word), is_meant, "{word}");
-        }
     }
 }

@@ -18,6 +18,7 @@ mod list;
 mod log;
 mod logs;
 mod man;
+mod meant;
 mod pause;
 mod serve;
 mod setup;

@@ -7,6 +7,7 @@ use clap::Args;
 use super::{
     console,
     jobs::{Running, cant_be_asked, number, silent, too_old},
+    meant,
     startup::BAD_SETTINGS,
 };
 use crate::{
@@ -17,7 +18,6 @@ use crate::{
         message::{Answer, Orders, Question, StoppedCall},
     },
     settings::Folders,
-    wire::names::ComputerId,
 };
 
 /// How long bridges have to answer: longer than computers have.
@@ -34,9 +34,9 @@ pub struct Stop {
     #[arg(conflicts_with_all = ["computer", "all"])]
     job: Option<String>,
 
-    /// All that runs on the computer of this number
-    #[arg(long, value_name = "NUMBER", conflicts_with = "all")]
-    computer: Option<u64>,
+    /// All that runs on the computer of this number or label
+    #[arg(long, conflicts_with = "all")]
+    computer: Option<String>,
 
     /// All that runs
     #[arg(long)]
@@ -48,7 +48,7 @@ impl Stop {
         if self.job.is_none() && self.computer.is_none() && !self.all {
             console::note(
                 "mcp-bridge: say what to stop: a job or call, as `mcp-bridge jobs` shows them (`mcp-bridge stop JOB`), all \
-                 that runs on a computer (`--computer NUMBER`), or everything (`--all`).",
+                 that runs on a computer (`--computer COMPUTER`), or everything (`--all`).",
             );
             return ExitCode::from(BAD_SETTINGS);
         }
@@ -60,21 +60,27 @@ impl Stop {
         if let Some(too_old) = &too_old {
             console::note(too_old);
         }
-        let orders = self.orders(&runs);
+        let computer = match self.computer.as_deref().map(|word| computer(folders, word)) {
+            None => None,
+            Some(Ok(computer)) => Some(computer),
+            Some(Err(code)) => return code,
+        };
+        let orders = self.orders(&runs, computer);
         if orders.is_empty() {
-            return match &self.job {
-                Some(job) => {
-                    console::note(&format!(
-                        "Nothing that runs is `{}`. `mcp-bridge jobs` shows what runs.",
-                        one_line(job)
-                    ));
-                    ExitCode::FAILURE
-                }
-                None => {
-                    console::say("Nothing runs that could be stopped.");
-                    code(say_silent(&runs) && too_old.is_none())
-                }
+            let wrong = match (&self.job, &self.computer) {
+                (Some(job), _) => Some(format!(
+                    "Nothing that runs is `{}`. `mcp-bridge jobs` shows what runs.",
+                    one_line(job)
+                )),
+                (None, Some(word)) => unknown(folders, word),
+                (None, None) => None,
             };
+            if let Some(wrong) = wrong {
+                console::note(&wrong);
+                return ExitCode::FAILURE;
+            }
+            console::say("Nothing runs that could be stopped.");
+            return code(say_silent(&runs) && too_old.is_none());
         }
         let round = match mailbox::ask(&folders.shared, &Question::Stop(orders), TO_ANSWER) {
             Ok(round) => round,
@@ -104,11 +110,8 @@ impl Stop {
     }
 
     /// What each bridge is to stop; nothing if nothing is meant.
-    fn orders(&self, runs: &Running) -> BTreeMap<String, Orders> {
+    fn orders(&self, runs: &Running, computer: Option<ComputerKey>) -> BTreeMap<String, Orders> {
         let mut orders: BTreeMap<String, Orders> = BTreeMap::new();
-        let computer = self
-            .computer
-            .map(|number| ComputerKey::from(ComputerId(number)));
         for (bridge, call) in &runs.calls {
             let number = number(bridge, call.number);
             if self.all || self.job.as_ref() == Some(&number) {
@@ -131,6 +134,25 @@ impl Stop {
         }
         orders
     }
+}
+
+/// The computer that a word means: one of a number may have been known to a bridge that is gone, and what it runs is
+/// stopped all the same.
+fn computer(folders: &Folders, word: &str) -> Result<ComputerKey, ExitCode> {
+    if let Some(number) = meant::number(word) {
+        return Ok(number);
+    }
+    let rows = meant::known(&folders.shared).map_err(|error| cant_be_asked(folders, &error))?;
+    meant::one(&rows.unwrap_or_default(), word).map_err(|wrong| {
+        console::note(&wrong);
+        ExitCode::FAILURE
+    })
+}
+
+/// What is said if no bridge knows the computer; nothing if one does, or none runs.
+fn unknown(folders: &Folders, word: &str) -> Option<String> {
+    let rows = meant::known(&folders.shared).ok().flatten()?;
+    meant::one(&rows, word).err()
 }
 
 /// Tells of the bridges that did not say what runs; whether there is none.

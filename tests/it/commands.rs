@@ -233,7 +233,7 @@ fn stop_alone_says_what_can_be_stopped_and_status_that_there_is_no_log() {
     let folder = tempfile::tempdir().unwrap();
     let alone = run(folder.path(), &["stop"]);
     assert_eq!(alone.status.code(), Some(2), "{alone:?}");
-    for part in ["mcp-bridge stop JOB", "--computer NUMBER", "--all"] {
+    for part in ["mcp-bridge stop JOB", "--computer COMPUTER", "--all"] {
         assert!(text(&alone.stderr).contains(part), "{alone:?}");
     }
     let status = text(&run(folder.path(), &["status"]).stdout);

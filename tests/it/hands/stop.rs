@@ -204,6 +204,20 @@ async fn what_runs_on_one_computer_is_stopped_and_nothing_else() {
     five.respond(&request, json!({"returns": []})).await;
     let answer = bridge.answer(on_five).await;
     assert!(!answer.is_error, "{}", answer.text);
+    // A slip is no quiet one.
+    for (word, told) in [
+        ("99", "No computer 99 is known. There are: 4 "),
+        ("six", "No computer six is known. There are: 4 "),
+        (
+            "two",
+            "Several computers are called two: 4 (Label: two), 5 (Label: two).",
+        ),
+    ] {
+        let Entered { said, is_well } = user.enters(&["stop", "--computer", word]).await;
+        assert!(!is_well && said.contains(told), "{said}");
+    }
+    let quiet = user.enters(&["stop", "--computer", "4"]).await.well();
+    assert_eq!(quiet, "Nothing runs that could be stopped.\n");
     bridge.leave().await;
 }
 
