@@ -160,7 +160,7 @@ impl ByHand {
 
     /// Stops it. Returns when it is gone, and after two seconds in any case.
     pub async fn leave(self) {
-        self.server.leave();
+        self.server.leave("it was asked");
         let _ = timeout(TO_LEAVE, self.keeper).await;
     }
 }

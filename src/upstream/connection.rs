@@ -5,7 +5,12 @@
 
 mod lists;
 
-use std::{ffi::OsString, path::Path, sync::Arc, time::Duration};
+use std::{
+    ffi::OsString,
+    path::Path,
+    sync::{Arc, OnceLock},
+    time::Duration,
+};
 
 use rmcp::{
     ErrorData, RoleClient,
@@ -75,6 +80,8 @@ pub struct Connection {
     pub rubbish: Arc<Rubbish>,
     /// The server's process, if it is ours.
     pub process: Option<Process>,
+    /// Why this bridge ends it, once it does, in words after "since".
+    let_go: OnceLock<String>,
 }
 
 /// Why a request has no answer.
@@ -340,6 +347,7 @@ where
             changed,
             rubbish,
             process,
+            let_go: OnceLock::new(),
         }),
         service,
     })
@@ -387,6 +395,16 @@ impl Connection {
     /// Waits until the server sends no more.
     pub async fn ended(&self) {
         self.ended.cancelled().await;
+    }
+
+    /// Notes that this bridge is about to end it, and why, in words after "since".
+    pub fn let_go(&self, why: &str) {
+        let _ = self.let_go.set(why.to_owned());
+    }
+
+    /// Why this bridge ended it, if it did.
+    pub fn why_let_go(&self) -> Option<&str> {
+        self.let_go.get().map(String::as_str)
     }
 
     /// Whether it is over.

@@ -12,7 +12,7 @@ use std::{
     collections::BTreeSet,
     path::PathBuf,
     sync::{
-        Arc, Mutex, PoisonError,
+        Arc, Mutex, OnceLock, PoisonError,
         atomic::{AtomicUsize, Ordering},
     },
     time::{Duration, SystemTime},
@@ -184,6 +184,8 @@ pub struct Server {
     orders: mpsc::Sender<Order>,
     /// Cancelled when it is to be stopped for good.
     leaving: CancellationToken,
+    /// Why, in words after "since", once it is.
+    why_leaving: OnceLock<String>,
     /// Told when anything changed that others may want to know.
     news: Arc<Notify>,
     /// One for each call that it takes at once.
@@ -288,6 +290,7 @@ impl Server {
             state: watch::Sender::new(state),
             orders,
             leaving: CancellationToken::new(),
+            why_leaving: OnceLock::new(),
             news,
             slots: Semaphore::new(if entry.parallel { PARALLEL_CALLS } else { 1 }),
             calls: AtomicUsize::new(0),
@@ -362,9 +365,16 @@ impl Server {
         self.order(Order::Renew);
     }
 
-    /// Asks it to be stopped for good.
-    pub fn leave(&self) {
+    /// Asks it to be stopped for good, and says why, in words after "since".
+    pub fn leave(&self, why: &str) {
+        let _ = self.why_leaving.set(why.to_owned());
         self.leaving.cancel();
+    }
+
+    fn why_leaving(&self) -> &str {
+        self.why_leaving
+            .get()
+            .map_or("it was stopped", String::as_str)
     }
 
     /// Says which variables other servers' entries read, to be followed from its next start on.
@@ -521,10 +531,20 @@ impl Server {
         let server = || self.entry.name.clone();
         let time = self.entry.call_timeout;
         let left = until.saturating_duration_since(Instant::now());
-        match connection
+        let answer = connection
             .ask(request, progress, left.max(Duration::from_millis(1)))
-            .await
-        {
+            .await;
+        if let (Err(AskError::Gone(_)), Some(why)) = (&answer, connection.why_let_go()) {
+            return Err(Trouble::LetGo {
+                server: server(),
+                did: match connection.process {
+                    Some(_) => "ended",
+                    None => "closed its connection to",
+                },
+                why: why.to_owned(),
+            });
+        }
+        match answer {
             Ok(result) => Ok(result),
             Err(AskError::Refused(error)) => Err(Trouble::Refused(error)),
             Err(AskError::NotSent(why)) => Err(Trouble::NotSent {
@@ -662,6 +682,12 @@ impl Server {
         let mut watched = self.state.subscribe();
         let mut starts_before = None;
         loop {
+            if self.leaving.is_cancelled() {
+                return Err(NotReached::TakenAway {
+                    server: server(),
+                    why: self.why_leaving().to_owned(),
+                });
+            }
             let state = watched.borrow_and_update().clone();
             let starts_before = *starts_before.get_or_insert(state.starts);
             match state.phase {
@@ -698,9 +724,7 @@ impl Server {
                         return Err(NotReached::StillStarting { server: server() });
                     }
                 }
-                () = self.leaving.cancelled() => {
-                    return Err(NotReached::TakenAway { server: server() });
-                }
+                () = self.leaving.cancelled() => {}
             }
         }
     }

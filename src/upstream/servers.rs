@@ -75,6 +75,22 @@ impl Next {
     }
 }
 
+/// Why the server of this entry is stopped, in words after "since", where this is wanted of its name now.
+fn why_gone(entry: &Entry, now: Option<&Wanted>) -> String {
+    let file = entry.file.display();
+    match now {
+        None => format!("its entry was taken out of {file}"),
+        Some(Wanted {
+            disabled: Some(why),
+            ..
+        }) => format!("it {why}"),
+        Some(now) if now.entry.file != entry.file => {
+            format!("its entry is now that in {}", now.entry.file.display())
+        }
+        Some(_) => format!("its entry in {file} was changed"),
+    }
+}
+
 /// Servers that are used together.
 pub struct Servers {
     all: Mutex<Vec<Arc<Server>>>,
@@ -171,7 +187,8 @@ impl Servers {
         let mut all = self.lock();
         *all = servers;
         for gone in before.values() {
-            gone.leave();
+            let now = wanted.iter().find(|one| one.entry.name == gone.entry.name);
+            gone.leave(&why_gone(&gone.entry, now));
         }
         let read: Vec<_> = all
             .iter()
@@ -297,7 +314,7 @@ impl Servers {
     pub fn leave(&self) {
         self.leaving.cancel();
         for server in self.lock().iter() {
-            server.leave();
+            server.leave("mcp-bridge itself ends");
         }
     }
 

@@ -69,6 +69,19 @@ pub enum Trouble {
         /// What it wrote last.
         last_words: LastWords,
     },
+    /// This bridge ended it in mid call, or its connection to it.
+    #[error(
+        "mcp-bridge {did} the server `{server}` before it answered this call, since {why}. Whether it did what was asked \
+         is unknown."
+    )]
+    LetGo {
+        /// Its name.
+        server: String,
+        /// What was done with it, in words before its name.
+        did: &'static str,
+        /// Why, in words after "since".
+        why: String,
+    },
     /// There was no way to it.
     #[error("The server `{server}` can't be reached: {why}. This call did not reach it.")]
     NotSent {
@@ -112,11 +125,13 @@ pub enum Trouble {
 /// Why a call did not get to a server.
 #[derive(Debug, Error)]
 pub enum NotReached {
-    /// It is configured no more.
-    #[error("The server `{server}` was taken away.")]
+    /// It is configured no more, or otherwise.
+    #[error("This call did not reach the server `{server}`, since {why}.")]
     TakenAway {
         /// Its name.
         server: String,
+        /// Why, in words after "since".
+        why: String,
     },
     /// The call's time is over, and it still does not run.
     #[error(

@@ -5,7 +5,7 @@ use std::fs;
 
 use crate::common::{
     bridge::Bridge,
-    servers::{Place, list, listed, server, status, upstream_tools, with},
+    servers::{Place, file, list, listed, server, status, upstream_tools, with},
 };
 use serde_json::{Map, Value, json};
 
@@ -254,6 +254,81 @@ async fn a_call_to_a_server_that_is_taken_away_is_answered_at_once() {
     status(&mut bridge, |state| state.contains("mute0: starting")).await;
     place.write("config/mcp.json", &json!({ "mcpServers": {} }));
     let answer = bridge.answer(call).await;
-    assert_eq!(answer.text, "The server `mute0` was taken away.");
+    let file = place.path("config/mcp.json");
+    assert_eq!(
+        answer.text,
+        format!(
+            "This call did not reach the server `mute0`, since its entry was taken out of {}.",
+            file.display()
+        )
+    );
     bridge.leave().await;
+}
+
+#[tokio::test]
+async fn a_call_whose_server_is_let_go_meanwhile_is_told_who_did_it_and_why() {
+    let names = ["restarted", "changed", "off", "out"];
+    let all = names.map(|name| (name.to_owned(), server("good")));
+    let mut servers: Map<_, _> = all.into_iter().collect();
+    servers.insert("good".to_owned(), server("good"));
+    let place = Place::with_servers(Value::Object(servers.clone()));
+    let mut bridge = place.session().await;
+    listed(&mut bridge, "good__echo").await;
+    let mut running = Vec::new();
+    for name in names {
+        listed(&mut bridge, &format!("{name}__wait")).await;
+        let marks = json!({"begun": place.path(name), "go": place.path("never")});
+        let call = bridge.start_call(&format!("{name}__wait"), marks).await;
+        file(&place.path(name)).await;
+        running.push(call);
+    }
+    // They wait for those.
+    let mut waiting = Vec::new();
+    for name in ["changed", "out"] {
+        let params = json!({
+            "name": format!("{name}__pid"), "arguments": {}, "_meta": {"progressToken": name}
+        });
+        waiting.push((name, bridge.ask("tools/call", params).await));
+        let waits = |message: &Value| message["params"]["progressToken"] == name;
+        bridge.message("it says that it waits", waits).await;
+    }
+    place.says(&["upstream", "restart", "restarted"]);
+    servers["changed"]["callTimeoutMs"] = json!(60_000);
+    servers["off"]["enabled"] = json!(false);
+    servers.remove("out");
+    place.write("config/mcp.json", &json!({ "mcpServers": servers }));
+    let file = place.path("config/mcp.json").display().to_string();
+    let why = |name: &str| match name {
+        "restarted" => {
+            "a person asked for it to be started anew (`mcp-bridge upstream restart`)".to_owned()
+        }
+        "changed" => format!("its entry in {file} was changed"),
+        "off" => format!("it is switched off in {file}"),
+        _ => format!("its entry was taken out of {file}"),
+    };
+    for (name, call) in names.into_iter().zip(running) {
+        let answer = bridge.answer(call).await;
+        assert!(answer.is_error, "{name}");
+        assert_eq!(
+            answer.text,
+            format!(
+                "mcp-bridge ended the server `{name}` before it answered this call, since {}. Whether it did what was \
+                 asked is unknown.",
+                why(name)
+            )
+        );
+    }
+    for (name, call) in waiting {
+        assert_eq!(
+            bridge.answer(call).await.text,
+            format!(
+                "This call did not reach the server `{name}`, since {}.",
+                why(name)
+            )
+        );
+    }
+    // It is there as it is configured now.
+    let pid = bridge.call("changed__pid", json!({})).await;
+    assert!(!pid.is_error, "{}", pid.text);
+    good_still_works(bridge).await;
 }

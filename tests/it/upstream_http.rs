@@ -8,7 +8,7 @@ use tokio::{process::Child, time::timeout};
 
 use crate::common::{
     bridge::{Bridge, ToolAnswer},
-    servers::{Place, http_server, listed, status, with},
+    servers::{Place, file, http_server, listed, status, with},
 };
 
 /// A server, and a bridge that knows it.
@@ -173,6 +173,31 @@ async fn what_is_wrong_with_a_server_is_said_in_a_persons_words() {
         assert!(state.contains(words), "{mode}: {state}");
         rude.bridge.leave().await;
     }
+}
+
+#[tokio::test]
+async fn a_call_to_a_server_whose_entry_is_changed_meanwhile_is_told_that() {
+    let mut rude = Rude::at("holds-calls", "/mcp").await;
+    listed(&mut rude.bridge, "rude__note").await;
+    let call = rude
+        .bridge
+        .start_call("rude__note", json!({"text": "one"}))
+        .await;
+    file(&rude.place.path("calls")).await;
+    let url = format!("http://127.0.0.1:{}/mcp", rude.port);
+    let entry = json!({"url": url, "callTimeoutMs": 60_000});
+    let config = "config/mcp.json";
+    rude.place
+        .write(config, &json!({"mcpServers": {"rude": entry}}));
+    assert_eq!(
+        rude.bridge.answer(call).await.text,
+        format!(
+            "mcp-bridge closed its connection to the server `rude` before it answered this call, since its entry in {} \
+             was changed. Whether it did what was asked is unknown.",
+            rude.place.path(config).display()
+        )
+    );
+    rude.bridge.leave().await;
 }
 
 #[tokio::test]

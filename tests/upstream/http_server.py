@@ -52,6 +52,8 @@ def result_of(message):
             file.write(text + "\n")
         if MODE == "heavy" and text.isdigit():
             return {"content": [], "structuredContent": {"values": [1] * int(text)}}
+        if MODE == "holds-calls":
+            threading.Event().wait()
         return {"content": [{"type": "text", "text": f"noted {text}"}]}
     return {}
 

@@ -47,6 +47,12 @@ const TO_STOP: Duration = Duration::from_millis(1_500);
 /// The same, when the bridge itself leaves: a client waits for that.
 const AT_EXIT: Duration = Duration::from_millis(250);
 
+/// Why a call's connection is ended by a restart, in words after "since".
+const RESTARTED: &str = "a person asked for it to be started anew (`mcp-bridge upstream restart`)";
+
+/// The same, by a new login.
+const RENEWED: &str = "its login is another now";
+
 /// What the keeper does next.
 enum Next {
     /// Wait for an order, or the time to try again.
@@ -175,6 +181,7 @@ async fn run(server: &Arc<Server>, orders: &mut mpsc::Receiver<Order>) -> Next {
             Next::Rest
         }
         Attended::Restart => {
+            connection.let_go(RESTARTED);
             close(open);
             restart(server)
         }
@@ -183,6 +190,7 @@ async fn run(server: &Arc<Server>, orders: &mut mpsc::Receiver<Order>) -> Next {
             restart(server)
         }
         Attended::Leave => {
+            connection.let_go(server.why_leaving());
             open.close(AT_EXIT).await;
             server.enter(Phase::Stopped, |_| {});
             Next::Leave
@@ -198,6 +206,7 @@ fn close_unused(open: Open) {
         while Arc::strong_count(&open.connection) > 1 && Instant::now() < end {
             sleep(LOOK_AGAIN).await;
         }
+        open.connection.let_go(RENEWED);
         open.close(TO_STOP).await;
     });
 }
