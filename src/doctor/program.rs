@@ -3,6 +3,7 @@
 use std::{
     env, fs,
     path::{Path, PathBuf},
+    time::SystemTime,
 };
 
 use super::{
@@ -19,8 +20,12 @@ use crate::{
         text::{in_shell, one_line},
     },
     bridges::secret::{Secret, SecretError},
-    tools::{self, builtin, folder, kit::Kit},
-    upstream::{sources, status},
+    tools::{self, builtin, folder, kit::Kit, wording::time_between},
+    upstream::{
+        sources,
+        status::{self, Row},
+        trouble::printed,
+    },
 };
 
 /// The file of the secret of a user's bridges, in the state folder.
@@ -288,6 +293,12 @@ fn own_tools(patient: &Patient) -> Vec<Finding> {
     problems.collect()
 }
 
+/// What a server printed that is no message, in words that follow its name.
+fn prints(row: &Row) -> Option<String> {
+    let (count, last) = row.rubbish.as_ref()?;
+    Some(printed(*count, last))
+}
+
 fn servers(patient: &Patient) -> Vec<Finding> {
     if !patient.config().is_ok_and(|config| config.upstream) {
         return Vec::new();
@@ -317,12 +328,35 @@ fn servers(patient: &Patient) -> Vec<Finding> {
         let error = row.error.as_deref().unwrap_or("it does not say why");
         let name = one_line(&row.name);
         let typed = in_shell(&row.name);
-        Finding::warning(format!("the MCP server {name} failed: {}", one_line(error)))
+        let more = prints(row).map_or_else(String::new, |prints| format!("; it {prints}"));
+        let failed = format!("the MCP server {name} failed: {}{more}", one_line(error));
+        Finding::warning(failed)
             .because("Its tools are missing.")
             .mended_by(format!(
                 "`mcp-bridge upstream logs {typed}` shows what it wrote; `mcp-bridge upstream restart {typed}` starts it anew"
             ))
             .at(&row.file)
+    }));
+    let is_odd = |row: &&&Row| row.state == "starting" && row.rubbish.is_some();
+    let mut starting: Vec<_> = rows.iter().filter(is_odd).collect();
+    starting.sort_by_key(|row| &row.name);
+    starting.dedup_by_key(|row| &row.name);
+    findings.extend(starting.iter().filter_map(|row| {
+        let prints = prints(row)?;
+        let name = one_line(&row.name);
+        let time = time_between(row.since, SystemTime::now());
+        let file = row.file.display();
+        Some(
+            Finding::warning(format!(
+                "the MCP server {name} has been starting for {time}, and {prints}"
+            ))
+            .because("Its tools are missing until it answers. On standard output an MCP server prints messages alone.")
+            .mended_by(format!(
+                "if it goes on so, look in {file} whether its `command` and `args` start an MCP server on standard input \
+                 and output"
+            ))
+            .at(&row.file),
+        )
     }));
     if findings.is_empty() && !found.servers.is_empty() {
         let count = match found.servers.len() {

@@ -172,6 +172,7 @@ fn only_once(problem: NotReached) -> NotReached {
             server,
             why,
             lacked,
+            printed,
             last_words,
             ..
         } => NotReached::Failed {
@@ -179,6 +180,7 @@ fn only_once(problem: NotReached) -> NotReached {
             why,
             seconds: None,
             lacked,
+            printed,
             last_words,
         },
         other => other,

@@ -142,6 +142,14 @@ pub enum ConnectError {
     Odd(&'static str),
 }
 
+/// Where goes what a program prints that is no message.
+pub struct Prints {
+    /// To standard error.
+    pub tail: Arc<Tail>,
+    /// To standard output.
+    pub rubbish: Arc<Rubbish>,
+}
+
 /// Who hears a server, beside those that call it.
 pub struct Hears {
     /// Who wants what it tells of its own accord.
@@ -249,7 +257,7 @@ impl Open {
         state: &Path,
         variable: Lookup<'_>,
         given: &[(OsString, OsString)],
-        tail: &Arc<Tail>,
+        prints: &Prints,
         hears: &Hears,
     ) -> Result<Self, ConnectError> {
         let surroundings = Surroundings {
@@ -260,8 +268,8 @@ impl Open {
         match &entry.reach {
             Reach::Program(program) => {
                 let program = surroundings.in_program(program)?;
-                let started = process::start(&program, given, folder, tail.clone())?;
-                let rubbish = Arc::new(Rubbish::default());
+                let started = process::start(&program, given, folder, prints.tail.clone())?;
+                let rubbish = prints.rubbish.clone();
                 let lines = Lines::new(started.stdout, started.stdin, rubbish.clone());
                 shake_hands(lines, hears, rubbish, Some(started.process)).await
             }

@@ -56,9 +56,18 @@ impl Rubbish {
             .clone()
     }
 
+    /// Both, if there were any.
+    pub fn told(&self) -> Option<(u64, String)> {
+        let lines = self.lines();
+        (lines > 0).then(|| (lines, self.last()))
+    }
+
     fn add(&self, line: &[u8]) {
         let sample = &line[..line.len().min(SAMPLE)];
-        let sample = String::from_utf8_lossy(sample).trim_end().to_owned();
+        let mut sample = String::from_utf8_lossy(sample).trim_end().to_owned();
+        if line.len() > SAMPLE {
+            sample.push('…');
+        }
         *self.last.lock().unwrap_or_else(PoisonError::into_inner) = sample;
         self.lines.fetch_add(1, Ordering::Relaxed);
     }

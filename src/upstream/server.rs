@@ -37,12 +37,13 @@ use super::{
     environment::{Environment, Inherit, Withheld},
     following::Following,
     hearing::{Hearers, Hearing},
+    lines::Rubbish,
     listing::View,
     names,
     offers::{Offers, Remembered},
     tail::Tail,
     tap::Ears,
-    trouble::{LONGEST_QUEUE, LastWords, NotReached, Trouble},
+    trouble::{LONGEST_QUEUE, LastWords, NotReached, Printed, Trouble},
     trust,
 };
 use crate::tools::{
@@ -123,6 +124,8 @@ pub struct State {
     pub last_words: Vec<String>,
     /// Variables that it was not given and may have ended for want of.
     pub lacked: Withheld,
+    /// What it printed since its last start that is no message.
+    pub rubbish: Arc<Rubbish>,
     /// How many times in a row it has failed.
     pub failures: u32,
     /// When it is started again.
@@ -268,6 +271,7 @@ impl Server {
             error: disabled,
             last_words: Vec::new(),
             lacked: Withheld::default(),
+            rubbish: Arc::default(),
             failures: 0,
             retry: None,
             starts: 0,
@@ -721,7 +725,10 @@ impl Server {
             tokio::select! {
                 changed = timeout_at(until, watched.changed()) => {
                     if changed.is_err() {
-                        return Err(NotReached::StillStarting { server: server() });
+                        return Err(NotReached::StillStarting {
+                            server: server(),
+                            printed: Printed(state.rubbish.told()),
+                        });
                     }
                 }
                 () = self.leaving.cancelled() => {}
@@ -744,6 +751,7 @@ impl Server {
             why,
             seconds,
             lacked: state.lacked.clone(),
+            printed: Printed(state.rubbish.told()),
             last_words: LastWords(state.last_words.clone()),
         }
     }

@@ -9,6 +9,7 @@ use serde_json::json;
 use super::{
     Upstream,
     status::{Report, Row},
+    trouble::printed,
 };
 use crate::{
     base::text::one_line,
@@ -104,15 +105,7 @@ pub fn in_words(report: &Report, now: SystemTime) -> String {
             lines.push(format!("    it {}", one_line(remark)));
         }
         if let Some((count, last)) = &row.rubbish {
-            let lines_are = if *count == 1 {
-                "line that is no message"
-            } else {
-                "lines that are no messages"
-            };
-            lines.push(format!(
-                "    printed {count} {lines_are}, the last: {}",
-                one_line(last)
-            ));
+            lines.push(format!("    {}", printed(*count, last)));
         }
     }
     if report.servers.is_empty() {

@@ -6,7 +6,7 @@ use rmcp::ErrorData;
 use thiserror::Error;
 
 use super::{connection::AskError, environment::Withheld};
-use crate::base::text::in_shell;
+use crate::base::text::{in_shell, one_line};
 
 /// How many calls may wait for a server's attention; more are refused.
 pub const LONGEST_QUEUE: usize = 64;
@@ -135,11 +135,13 @@ pub enum NotReached {
     },
     /// The call's time is over, and it still does not run.
     #[error(
-        "The server `{server}` is still being started. The call did not reach it; try again later."
+        "The server `{server}` is still being started. The call did not reach it; try again later.{printed}"
     )]
     StillStarting {
         /// Its name.
         server: String,
+        /// What it printed meanwhile.
+        printed: Printed,
     },
     /// It must not be started.
     #[error("The server `{server}` {why}.")]
@@ -151,7 +153,7 @@ pub enum NotReached {
     },
     /// It could not be started, or ended by itself.
     #[error(
-        "The server `{server}` {why}.{}{}{last_words}",
+        "The server `{server}` {why}.{}{}{printed}{last_words}",
         sentence(.lacked),
         again(.server, .seconds)
     )]
@@ -164,9 +166,33 @@ pub enum NotReached {
         seconds: Option<u64>,
         /// What it may have lacked.
         lacked: Withheld,
+        /// What it printed that is no message.
+        printed: Printed,
         /// What it wrote last.
         last_words: LastWords,
     },
+}
+
+/// What a server printed that is no message: how many lines, and the last of them. Told below what went wrong.
+#[derive(Debug, Clone, PartialEq, Eq)]
+pub struct Printed(pub Option<(u64, String)>);
+
+impl fmt::Display for Printed {
+    fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
+        match &self.0 {
+            Some((count, last)) => write!(f, "\nIt {}", printed(*count, last)),
+            None => Ok(()),
+        }
+    }
+}
+
+/// That a server printed so many lines that are no messages, of which this is the last, in words that follow its name.
+pub fn printed(count: u64, last: &str) -> String {
+    let lines = match count {
+        1 => "1 line that is no message".to_owned(),
+        _ => format!("{count} lines that are no messages"),
+    };
+    format!("printed {lines}, the last: {}", one_line(last))
 }
 
 /// What a server wrote last to standard error, told below what went wrong.

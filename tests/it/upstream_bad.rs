@@ -5,7 +5,9 @@ use std::fs;
 
 use crate::common::{
     bridge::Bridge,
+    is,
     servers::{Place, file, list, listed, server, status, upstream_tools, with},
+    until,
 };
 use serde_json::{Map, Value, json};
 
@@ -178,6 +180,56 @@ async fn a_server_that_prints_rubbish_works_all_the_same_and_it_is_told() {
         "{state}"
     );
     good_still_works(bridge).await;
+}
+
+#[tokio::test]
+async fn what_a_server_prints_that_never_speaks_mcp_is_told_while_it_starts_and_when_it_fails() {
+    let failing = with(server("garbage"), json!({"startTimeoutMs": 1_500}));
+    let place = Place::with_servers(json!({ "failing": failing, "slow": server("garbage") }));
+    let mut bridge = place.session().await;
+    let (told, begins) = ("lines that are no messages, the last: ", r"\x00garbage");
+    // What is told of a server, from where it is named to the end of the line that says what it prints.
+    let about = |text: &str, name: &str| {
+        let from = text.find(name)?;
+        let (before, after) = text[from..].split_once(told)?;
+        let last = after.lines().next()?;
+        Some(format!("{before}{last}"))
+    };
+    for command in [&["upstream", "list"][..], &["doctor", "servers"]] {
+        let name = match command[0] {
+            "doctor" => "the MCP server slow has been starting for ",
+            _ => "slow: starting for ",
+        };
+        until("another process tells of it", async || {
+            let output = place.run(command);
+            let said = String::from_utf8(output.stdout).unwrap();
+            let is_told = about(&said, name).is_some_and(|about| {
+                // Long lines are cut.
+                about.contains(" printed ") && about.contains(begins) && about.ends_with('…')
+            });
+            is(is_told, said)
+        })
+        .await;
+    }
+    let state = status(&mut bridge, |state| {
+        about(state, "failing: failed").is_some_and(|about| about.contains(begins))
+    })
+    .await;
+    assert!(about(&state, "slow: starting for ").is_some(), "{state}");
+    let answer = bridge.call("failing__any", json!({})).await;
+    assert!(
+        about(&answer.text, "The server `failing` did not answer")
+            .is_some_and(|about| about.contains("\nIt printed ") && about.contains(begins)),
+        "{}",
+        answer.text
+    );
+    let listed: Value = serde_json::from_str(&place.says(&["upstream", "list", "--json"])).unwrap();
+    let printed = &listed["bridges"][0]["servers"][1]["printed"];
+    assert!(
+        printed["lines"].as_u64() > Some(0) && printed["last"].is_string(),
+        "{listed}"
+    );
+    bridge.leave().await;
 }
 
 /// So many servers that never answer, each with a minute to start, and a good one that comes after all of them.

@@ -189,6 +189,7 @@ fn in_fields(report: &Report) -> Value {
             "retryAt": row.retry_at.map(timestamp),
             "withheld": withheld,
             "remarks": row.remarks,
+            "printed": row.rubbish.as_ref().map(|(lines, last)| json!({ "lines": lines, "last": last })),
             "restarts": row.restarts,
         })
     });

@@ -5,7 +5,11 @@ use std::time::SystemTime;
 use tokio::time::Instant;
 
 use crate::upstream::{
-    entry::Entry, listing::Listing, server::Server, sources::Resolution, status::Row,
+    entry::Entry,
+    listing::Listing,
+    server::{Phase, Server},
+    sources::Resolution,
+    status::Row,
 };
 
 /// Why a server must not be started, if so; in words that follow its name.
@@ -81,9 +85,10 @@ pub(super) fn row(server: &Server, listing: &Listing) -> Row {
             .as_ref()
             .map(|offers| offers.remarks.clone())
             .unwrap_or_default(),
-        rubbish: connection
-            .map(|connection| (connection.rubbish.lines(), connection.rubbish.last()))
-            .filter(|(lines, _)| *lines > 0),
+        rubbish: match state.phase {
+            Phase::Starting | Phase::Connected | Phase::Failed => state.rubbish.told(),
+            Phase::Stopped | Phase::Waiting | Phase::Disabled => None,
+        },
         restarts: state.restarts,
     }
 }

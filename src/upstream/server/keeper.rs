@@ -15,7 +15,7 @@ use super::{LAST_WORDS, Order, Phase, Server};
 use crate::{
     tools::asked::Asked,
     upstream::{
-        connection::{AskError, ConnectError, Connection, Open},
+        connection::{AskError, ConnectError, Connection, Open, Prints},
         environment::{Environment, Withheld},
         listing::Listing,
         offers::{Offers, Remembered},
@@ -31,6 +31,9 @@ const LONGEST_PAUSE: Duration = Duration::from_secs(5 * 60);
 
 /// How long a server must have run for its earlier failures to be forgotten.
 const STABLE: Duration = Duration::from_secs(30);
+
+/// How often it is looked whether a server that is being started printed what is no message.
+const TO_TELL: Duration = Duration::from_millis(500);
 
 /// How long after a server said that a list changed it is asked for it: changes come in bursts.
 const SETTLING: Duration = Duration::from_millis(100);
@@ -117,14 +120,30 @@ fn restart(server: &Server) -> Next {
 /// Starts the server, and sees to it until it stops.
 async fn run(server: &Arc<Server>, orders: &mut mpsc::Receiver<Order>) -> Next {
     server.tail.clear();
-    server.enter(Phase::Starting, |state| state.starts += 1);
+    let prints = Prints {
+        tail: server.tail.clone(),
+        rubbish: Arc::default(),
+    };
+    server.enter(Phase::Starting, |state| {
+        state.starts += 1;
+        state.rubbish = prints.rubbish.clone();
+    });
     let environment = server.environment();
     let started = {
-        let start = start(server, &environment);
+        let start = start(server, &environment, &prints);
         tokio::pin!(start);
+        let mut told = 0;
         loop {
             tokio::select! {
                 started = &mut start => break started,
+                () = sleep(TO_TELL) => {
+                    let lines = prints.rubbish.lines();
+                    // The more there were, the more may come before it is told again.
+                    if lines > told * 2 {
+                        told = lines;
+                        server.news.notify_one();
+                    }
+                }
                 order = next_order(server, orders) => match order {
                     None => return Next::Leave,
                     Some(Order::Restart | Order::Renew) => return restart(server),
@@ -268,7 +287,11 @@ impl Failure {
 }
 
 /// Starts it and asks what it offers, within its time.
-async fn start(server: &Server, environment: &Environment) -> Result<(Open, Offers), Failure> {
+async fn start(
+    server: &Server,
+    environment: &Environment,
+    prints: &Prints,
+) -> Result<(Open, Offers), Failure> {
     let time = server.entry.start_timeout;
     let variable = |name: &str| std::env::var(name).ok();
     let start = async {
@@ -278,7 +301,7 @@ async fn start(server: &Server, environment: &Environment) -> Result<(Open, Offe
             &server.folders.state,
             &variable,
             &environment.given,
-            &server.tail,
+            prints,
             &server.hears(),
         )
         .await?;
