@@ -1,9 +1,11 @@
 //! All there is to show of a job as one text that can be read on from any place: what it printed, and then its end. The
 //! cursors of `get-job` are positions in it: up to the end of the output they count its bytes, and go on from there.
 
-use std::ops::Range;
+use std::{ops::Range, sync::Arc};
 
+use serde_json::Value;
 use thiserror::Error;
+use tokio::task::spawn_blocking;
 
 use super::{
     bounds::{self, MaxChars},
@@ -13,6 +15,9 @@ use crate::{
     base::excerpt::{self, Line, Steps},
     computers::{Computer, End, Job, Progress},
 };
+
+/// How many bytes of text, and values besides, are soon put into words.
+const SHORT: usize = 32 * 1024;
 
 /// How a job failed, with what it printed before: what the model has to act on.
 #[derive(Debug, Error)]
@@ -84,6 +89,54 @@ pub fn whole(computer: &Computer, job: &Job, shown: Shown) -> Result<String, Job
         };
         Err(JobFailed(told))
     })
+}
+
+/// The same; where there is much to be put into words, beside all other work.
+///
+/// # Errors
+/// The job failed.
+pub async fn whole_beside(
+    computer: &Arc<Computer>,
+    job: &Arc<Job>,
+    shown: Shown,
+) -> Result<String, JobFailed> {
+    if job.look(|progress| progress.end.as_deref().is_none_or(is_short)) {
+        return whole(computer, job, shown);
+    }
+    let (computer, job) = (computer.clone(), job.clone());
+    let told = spawn_blocking(move || whole(&computer, &job, shown));
+    // It fails where all ends.
+    told.await
+        .unwrap_or_else(|error| Err(JobFailed(error.to_string())))
+}
+
+/// Whether a job's end is soon put into words.
+fn is_short(end: &End) -> bool {
+    let End::Answered(answer) = end else {
+        return true;
+    };
+    let mut left = SHORT;
+    answer
+        .result
+        .as_ref()
+        .is_none_or(|result| takes(result, &mut left))
+}
+
+/// Whether there is room for the texts and values in this one, which they take.
+fn takes(value: &Value, left: &mut usize) -> bool {
+    let size = match value {
+        Value::String(text) => text.len(),
+        _ => 1,
+    };
+    let Some(now) = left.checked_sub(size) else {
+        return false;
+    };
+    *left = now;
+    match value {
+        Value::Array(items) => items.iter().all(|item| takes(item, left)),
+        Value::Object(fields) => fields.values().all(|field| takes(field, left)),
+        _ => true,
+    }
 }
 
 /// Something that is said of a job, and what it has printed below that, if it has. What the terminal of one that has
@@ -239,6 +292,15 @@ mod tests {
             joined(&end.screen_below(&output)),
             "\n\nIts terminal at the end:\ndrawn"
         );
+    }
+
+    #[test]
+    fn much_to_be_put_into_words_is_told_from_little() {
+        let returns = |value| is_short(&ended(json!({"returns": [value]})));
+        assert!(returns(json!({"value": "x".repeat(SHORT - 100)})));
+        assert!(!returns(json!({"value": "x".repeat(SHORT)})));
+        assert!(returns(json!(vec![0; SHORT - 100])));
+        assert!(!returns(json!(vec![0; SHORT])));
     }
 
     #[test]

@@ -1,6 +1,6 @@
 //! Frames that are too long for one message, in parts both ways.
 
-use tokio::time::Instant;
+use tokio::{task::spawn_blocking, time::Instant};
 
 use super::state::Session;
 use crate::wire::{
@@ -14,8 +14,11 @@ use crate::wire::{
 /// The largest frame in parts of a computer of which nobody waits for anything, in bytes.
 const LARGEST_UNASKED: usize = 512 * 1024;
 
+/// From how many bytes on a frame is long.
+const LONG: usize = 256 * 1024;
+
 impl Session {
-    /// Takes a part that came, and acts on the frame if it was the last one.
+    /// Takes a part that came. If it was the last one, the frame is [whole](Session::whole).
     pub(super) fn receive_part(&mut self, part: &parts::Part) -> Result<(), Ending> {
         let (of, n, now) = (&*part.of, part.n, Instant::now());
         let parts = &self.shared.parts;
@@ -44,19 +47,37 @@ impl Session {
             }
             parts::Taken::Whole(text) => {
                 self.to_say.push_back(outgoing::part_ack(of, n, None));
-                match frame::read(&text, self.link.dialect().text_mode()) {
-                    Ok(AgentFrame::Part(_)) => self.unasked.take(),
-                    Ok(frame) => self.take(frame, &text),
-                    Err(error) => {
-                        tracing::warn!(computer = %self.computer.key, %error, "passed over a frame that came in parts");
-                        self.unasked.take()
-                    }
-                }
+                self.whole = Some(text);
+                Ok(())
             }
             parts::Taken::Refused(why) => {
                 self.unasked.take()?;
                 self.to_say.push_back(outgoing::part_ack(of, n, Some(why)));
                 Ok(())
+            }
+        }
+    }
+
+    /// Acts on a frame that came in parts. A long one is read beside: it takes up to a tenth of a second.
+    pub(super) async fn take_whole(&mut self, text: String) -> Result<(), Ending> {
+        let mode = self.link.dialect().text_mode();
+        let is_long = text.len() > LONG;
+        let read = move || (frame::read(&text, mode), text);
+        let (frame, text) = if is_long {
+            // Nothing of it is known where all ends.
+            match spawn_blocking(read).await {
+                Ok(read) => read,
+                Err(_) => return Ok(()),
+            }
+        } else {
+            read()
+        };
+        match frame {
+            Ok(AgentFrame::Part(_)) => self.unasked.take(),
+            Ok(frame) => self.take(frame, &text),
+            Err(error) => {
+                tracing::warn!(computer = %self.computer.key, %error, "passed over a frame that came in parts");
+                self.unasked.take()
             }
         }
     }

@@ -60,6 +60,11 @@ impl Session {
                 Next::Message(Err(ending)) => return ending,
                 next => self.act_on(next, frames, timer.as_mut()),
             };
+            let step = match (step, self.whole.take()) {
+                // It is rare, and takes room that no other session is to have.
+                (Ok(()), Some(text)) => Box::pin(self.take_whole(text)).await,
+                (step, _) => step,
+            };
             if let Err(ending) = step {
                 // What was to be said before that is said, as far as it can be.
                 let said = self.say_all().await;

@@ -31,6 +31,8 @@ pub struct Session {
     /// Frames that go out in parts, one after the other, with whom to tell of their arrival.
     pub parts_out: VecDeque<(parts::Outgoing, oneshot::Sender<()>)>,
     pub parts_in: parts::Incoming,
+    /// A frame that came in parts and is whole now: it is to be acted on before anything else is heard.
+    pub whole: Option<String>,
     /// Output whose bridge may still come.
     pub unclaimed: Unclaimed,
     /// When the last frame came.
@@ -75,6 +77,7 @@ impl Session {
             to_say: VecDeque::from([outgoing::hello_ok(PING_SECONDS, patience.dead)]),
             parts_out: VecDeque::new(),
             parts_in: parts::Incoming::default(),
+            whole: None,
             unclaimed: Unclaimed::new(now, unclaimed),
             heard: now,
             patience,

@@ -17,7 +17,7 @@ use crate::{
         asking::{self, Behalf, NotAsked, STOP_TIME, held},
         bounds::{self, MaxChars},
         choosing::ChoiceError,
-        job_text::{JobFailed, Shown, so_far, whole},
+        job_text::{JobFailed, Shown, so_far, whole_beside},
         listener::Belongs,
         outcome::{self, MINDS_WHERE, OLD_AGENT},
         unanswered::Unanswered,
@@ -171,7 +171,7 @@ impl Manner {
         };
         let shown = Shown { most, from };
         match waited {
-            Waited::Ended => Ok(whole(computer, &job, shown)?),
+            Waited::Ended => Ok(whole_beside(computer, &job, shown).await?),
             Waited::Away(why) if !job.is_running() => {
                 Err(self.unanswered(computer, &job, Some(&why), shown))
             }
@@ -221,7 +221,7 @@ impl Manner {
             Cancelled::Ended => match job.look(outcome::was_stopped) {
                 true => Ok(self.stopped(computer, job, shown)),
                 // It came to its own end meanwhile.
-                false => Ok(whole(computer, job, shown)?),
+                false => Ok(whole_beside(computer, job, shown).await?),
             },
             Cancelled::Told => Err(RunError::StopNotConfirmed {
                 computer: name_of(&computer.facts()),
@@ -255,7 +255,7 @@ impl Manner {
         shown: Shown,
     ) -> Result<String, RunError> {
         match computer.stop(job, STOP_TIME).await {
-            Cancelled::Ended => Ok(whole(computer, job, shown)?),
+            Cancelled::Ended => Ok(whole_beside(computer, job, shown).await?),
             Cancelled::Told | Cancelled::Unreachable => {
                 Err(self.unanswered(computer, job, None, shown))
             }
