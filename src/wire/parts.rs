@@ -156,8 +156,8 @@ pub struct Room<'a> {
 pub enum Taken {
     /// It is kept; more have to come.
     Kept,
-    /// It was the last one: the frame's text, each byte as one code point.
-    Whole(String),
+    /// It was the last one: the frame's bytes.
+    Whole(Vec<u8>),
     /// There is no room for it now: it is to come again.
     NoRoom,
     /// The frame is refused, and why.
@@ -235,15 +235,18 @@ impl Incoming {
         let frame = self.frames.swap_remove(at);
         self.done.truncate(REMEMBERED - 1);
         self.done.push_front(frame.of);
-        Taken::Whole(
-            frame
-                .parts
-                .into_iter()
-                .flatten()
-                .flatten()
-                .map(char::from)
-                .collect(),
-        )
+        let parts: Vec<_> = frame.parts.into_iter().flatten().collect();
+        Taken::Whole(parts.concat())
+    }
+}
+
+/// The text of a frame that came in parts: each byte is one code point.
+pub fn text_of(frame: Vec<u8>) -> String {
+    // Most are ASCII, which it costs nothing to take as it is.
+    match String::from_utf8(frame) {
+        Ok(text) if text.is_ascii() => text,
+        Ok(text) => text.bytes().map(char::from).collect(),
+        Err(error) => error.into_bytes().into_iter().map(char::from).collect(),
     }
 }
 
@@ -291,13 +294,13 @@ mod tests {
                 continue;
             }
             match incoming.take(&part, room(&budget), Instant::now()) {
-                Taken::Whole(text) => {
+                Taken::Whole(whole) => {
                     // Its acknowledgement is lost, and the part comes again.
                     assert_eq!(
                         incoming.take(&part, room(&budget), Instant::now()),
                         Taken::Kept
                     );
-                    break text;
+                    break whole;
                 }
                 Taken::Kept if sent % 3 == 1 => {}
                 Taken::Kept => assert!(!outgoing.acknowledge(part.n)),
@@ -305,10 +308,16 @@ mod tests {
                 Taken::Refused(why) => panic!("{why}"),
             }
         };
-        assert_eq!(
-            whole.chars().map(|c| c as u32 as u8).collect::<Vec<_>>(),
-            frame
-        );
+        assert_eq!(whole, frame);
+    }
+
+    #[test]
+    fn each_byte_of_a_frame_is_one_code_point_of_its_text() {
+        for frame in [all_bytes(1_000), b"ascii".to_vec(), "é".into()] {
+            let text = text_of(frame.clone());
+            let bytes: Vec<_> = text.chars().map(|c| u8::try_from(c).unwrap()).collect();
+            assert_eq!(bytes, frame);
+        }
     }
 
     #[tokio::test(start_paused = true)]
@@ -418,6 +427,6 @@ mod tests {
 
     /// So many of these bytes as a frame.
     fn whole(length: usize) -> Taken {
-        Taken::Whole(all_bytes(length).into_iter().map(char::from).collect())
+        Taken::Whole(all_bytes(length))
     }
 }

@@ -277,7 +277,7 @@ fn take(
             let _ = frames.send(json!({ "type": "part-ack", "of": of, "n": n }));
             if let parts::Taken::Whole(whole) = taken {
                 drop(jobs);
-                take(&whole, shared, parts, frames);
+                take(&parts::text_of(whole), shared, parts, frames);
             }
         }
         "cancel" => {

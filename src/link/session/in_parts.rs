@@ -45,9 +45,9 @@ impl Session {
                 self.to_say.push_back(outgoing::part_ack(of, n, None));
                 Ok(())
             }
-            parts::Taken::Whole(text) => {
+            parts::Taken::Whole(frame) => {
                 self.to_say.push_back(outgoing::part_ack(of, n, None));
-                self.whole = Some(text);
+                self.whole = Some(frame);
                 Ok(())
             }
             parts::Taken::Refused(why) => {
@@ -59,10 +59,13 @@ impl Session {
     }
 
     /// Acts on a frame that came in parts. A long one is read beside: it takes up to a tenth of a second.
-    pub(super) async fn take_whole(&mut self, text: String) -> Result<(), Ending> {
+    pub(super) async fn take_whole(&mut self, whole: Vec<u8>) -> Result<(), Ending> {
         let mode = self.link.dialect().text_mode();
-        let is_long = text.len() > LONG;
-        let read = move || (frame::read(&text, mode), text);
+        let is_long = whole.len() > LONG;
+        let read = move || {
+            let text = parts::text_of(whole);
+            (frame::read(&text, mode), text)
+        };
         let (frame, text) = if is_long {
             // Nothing of it is known where all ends.
             match spawn_blocking(read).await {

@@ -62,7 +62,7 @@ impl Session {
             };
             let step = match (step, self.whole.take()) {
                 // It is rare, and takes room that no other session is to have.
-                (Ok(()), Some(text)) => Box::pin(self.take_whole(text)).await,
+                (Ok(()), Some(whole)) => Box::pin(self.take_whole(whole)).await,
                 (step, _) => step,
             };
             if let Err(ending) = step {

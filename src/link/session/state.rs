@@ -32,7 +32,7 @@ pub struct Session {
     pub parts_out: VecDeque<(parts::Outgoing, oneshot::Sender<()>)>,
     pub parts_in: parts::Incoming,
     /// A frame that came in parts and is whole now: it is to be acted on before anything else is heard.
-    pub whole: Option<String>,
+    pub whole: Option<Vec<u8>>,
     /// Output whose bridge may still come.
     pub unclaimed: Unclaimed,
     /// When the last frame came.

@@ -8,7 +8,7 @@ use mcp_bridge::{
     wire::{
         frame::{self, AgentFrame},
         limits::MAX_ID,
-        parts::{Incoming, MAX_FRAME, Room, Taken},
+        parts::{Incoming, MAX_FRAME, Room, Taken, text_of},
         text::TextMode,
     },
 };
@@ -77,7 +77,8 @@ pub fn put_together(lines: &str, mode: TextMode) -> Vec<String> {
             "{line}"
         );
         assert!(begun.len() <= UNDER_WAY && count <= MAX_PARTS, "{line}");
-        if let Taken::Whole(text) = taken {
+        if let Taken::Whole(frame) = taken {
+            let text = text_of(frame);
             let parts = begun.remove(&of).map(|frame| frame.parts);
             let said: String = parts
                 .into_iter()
