@@ -96,6 +96,9 @@ pub enum AskError {
     /// The server is gone; whether it did anything is unknown. Of a server over HTTP, with what went wrong.
     #[error("it ended before it answered")]
     Gone(Option<String>),
+    /// Over HTTP something else came in its place; what. Nothing else that the server was asked is the worse for it.
+    #[error("{0}")]
+    Unanswered(String),
     /// Something that the server printed could not be read, perhaps the answer.
     #[error("it sent a line of over {} MiB, which can't be passed on; perhaps it was this answer", MAX_LINE / 1024 / 1024)]
     TooLong,
@@ -514,6 +517,13 @@ impl Connection {
             }
         };
         cancel.disarm();
+        let result = match result {
+            // rmcp says so of an answer that breaks off, too. Each has a connection of its own.
+            Err(AskError::Gone(None)) if self.process.is_none() && !self.has_ended() => Err(
+                AskError::Unanswered("its answer broke off before it was whole".to_owned()),
+            ),
+            other => other,
+        };
         if let Err(AskError::Gone(_) | AskError::NotSent(_)) = result {
             // Over HTTP nothing else tells.
             self.ended.cancel();
@@ -542,9 +552,12 @@ fn told(error: ServiceError) -> AskError {
         ServiceError::TransportSend(error) => {
             let error = error.error.as_ref();
             let why = http::reason(error);
-            match http::was_not_sent(error) {
-                true => AskError::NotSent(why),
-                false => AskError::Gone(Some(why)),
+            if http::was_not_sent(error) {
+                return AskError::NotSent(why);
+            }
+            match http::ends_session(error) {
+                true => AskError::Gone(Some(why)),
+                false => AskError::Unanswered(why),
             }
         }
         other => AskError::Other(other.to_string()),

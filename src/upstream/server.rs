@@ -555,6 +555,10 @@ impl Server {
                 server: server(),
                 why,
             }),
+            Err(AskError::Unanswered(why)) => Err(Trouble::Unanswered {
+                server: server(),
+                why,
+            }),
             Err(AskError::Gone(Some(why))) if connection.process.is_none() => {
                 Err(Trouble::Unanswered {
                     server: server(),

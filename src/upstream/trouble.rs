@@ -92,7 +92,8 @@ pub enum Trouble {
     },
     /// Over HTTP it answered with something else, or not at all.
     #[error(
-        "The server `{server}` did not answer this call: {why}. Whether it did what was asked is unknown."
+        "The server `{server}` did not answer this call: {why}. Whether it did what was asked is unknown: find that out before \
+         you ask again."
     )]
     Unanswered {
         /// Its name.

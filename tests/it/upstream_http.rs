@@ -8,7 +8,9 @@ use tokio::{process::Child, time::timeout};
 
 use crate::common::{
     bridge::{Bridge, ToolAnswer},
+    is,
     servers::{Place, file, http_server, listed, status, with},
+    until,
 };
 
 /// A server, and a bridge that knows it.
@@ -102,6 +104,64 @@ async fn a_call_into_a_lost_session_that_may_have_begun_is_answered_and_the_next
         assert_eq!(rude.place.lines("calls"), ["one", "three"], "{mode}");
         rude.bridge.leave().await;
     }
+}
+
+#[tokio::test]
+async fn a_bad_answer_fails_its_own_call_and_no_other() {
+    const UNKNOWN: &str =
+        "Whether it did what was asked is unknown: find that out before you ask again.";
+    let mut rude = Rude::entered("fails", "/mcp", json!({"parallel": true})).await;
+    listed(&mut rude.bridge, "rude__note").await;
+    let mut others = Vec::new();
+    for text in ["waits", "streams"] {
+        let call = rude.bridge.start_call("rude__note", json!({"text": text}));
+        others.push((call.await, format!("noted {text}")));
+    }
+    let place = &rude.place;
+    until("both have begun", async || {
+        let begun = place.lines("calls").len();
+        is(begun == 2, "they have not")
+    })
+    .await;
+    for (text, words) in [
+        (
+            "503",
+            "it answers HTTP 503 Service Unavailable (to be tried again in 7 s): Busy.",
+        ),
+        (
+            "502",
+            "it answers HTTP 502 Bad Gateway: The backend is away.",
+        ),
+        ("500", "it answers HTTP 500 Internal Server Error: Oops."),
+        (
+            "429",
+            r#"it answers HTTP 429 Too Many Requests: {"error": "too many sessions"}."#,
+        ),
+        ("400", "it answers HTTP 400 Bad Request: Not so."),
+        (
+            "html",
+            "its answer is text/html, and no message of the protocol: <html>.",
+        ),
+        ("no-json", "{oops."),
+        ("drop", "closed the connection before it answered."),
+        ("cut", "closed the connection in mid answer."),
+        ("half", "its answer broke off before it was whole."),
+    ] {
+        let bad = rude.note(text).await;
+        assert!(bad.is_error, "{text}: {}", bad.text);
+        let begin = "The server `rude` did not answer this call: ";
+        assert!(bad.text.starts_with(begin), "{text}: {}", bad.text);
+        let told = format!("{words} {UNKNOWN}");
+        assert!(bad.text.ends_with(&told), "{text}: {}", bad.text);
+        // Without a wait.
+        assert_eq!(rude.note("good").await.text, "noted good", "after {text}");
+    }
+    fs::write(rude.place.path("go"), "").unwrap();
+    for (call, text) in others {
+        assert_eq!(rude.bridge.answer(call).await.text, text);
+    }
+    assert_eq!(rude.place.lines("sessions").len(), 1);
+    rude.bridge.leave().await;
 }
 
 #[tokio::test]
@@ -215,6 +275,8 @@ async fn a_place_where_nobody_is_is_said_in_a_persons_words() {
             rude.port
         )
     );
+    // That is so of all that it would be asked.
+    rude.trouble().await;
     rude.bridge.leave().await;
 
     for (url, words) in [

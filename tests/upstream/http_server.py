@@ -2,7 +2,8 @@
 
 Listens on a port of loopback that it writes to FOLDER/port. It forgets all sessions when FOLDER/forget is made, and
 deletes that. Each call of its tool `note` adds a line to FOLDER/calls. In the modes `login` and `login-by-hand` it takes
-those alone that have logged in at the login server beside it (see `login_server.py`). Needs Python 3 alone.
+those alone that have logged in at the login server beside it (see `login_server.py`). In the mode `fails` it answers the
+texts in BAD with something else, and `waits` and `streams` when there is FOLDER/go. Needs Python 3 alone.
 """
 
 import json
@@ -10,6 +11,7 @@ import os
 import queue
 import sys
 import threading
+import time
 import uuid
 from http.server import BaseHTTPRequestHandler, ThreadingHTTPServer
 
@@ -30,6 +32,16 @@ FORGETFUL = {
     "forgets-200-null": (200, "application/json", {"code": -32000, "message": "Session expired"}, None),
     "forgets-200-another": (200, "application/json", {"code": -32000, "message": "Who are you?"}, 999_999),
 }
+# What a server answers that has trouble with one call: status, content type, body, further headers.
+BAD = {
+    "503": (503, "text/plain", "Busy\nvery", {"Retry_After": "7"}),
+    "502": (502, "text/html", "<html><head><title>The backend is away</title></head></html>", {}),
+    "500": (500, "text/plain", "Oops", {}),
+    "429": (429, "application/json", {"error": "too many sessions"}, {}),
+    "400": (400, "text/plain", "Not so", {}),
+    "html": (200, "text/html", "<html>\nWelcome", {}),
+    "no-json": (200, "application/json", "{oops", {}),
+}
 TOOLS = [
     {"name": "note", "inputSchema": {"type": "object", "properties": {"text": {"type": "string"}}}},
 ]
@@ -37,6 +49,11 @@ TOOLS = [
 
 def path(name):
     return os.path.join(FOLDER, name)
+
+
+def wait_for(name):
+    while not os.path.exists(path(name)):
+        time.sleep(0.02)
 
 
 def result_of(message):
@@ -167,9 +184,35 @@ class Handler(BaseHTTPRequestHandler):
         if "id" not in message or "method" not in message:
             return self.reply(202)
         answer = answer_to(message)
+        if MODE == "fails" and message["method"] == "tools/call":
+            text = message["params"]["arguments"]["text"]
+            if text in BAD:
+                status, kind, body, more = BAD[text]
+                return self.reply(status, kind, body, **more)
+            if text in ("drop", "half", "cut", "streams"):
+                return self.by_halves(text, json.dumps(answer))
+            if text == "waits":
+                wait_for("go")
         if MODE == "wrong-id-in-a-stream":
             return self.reply(200, "text/event-stream", f"event: message\ndata: {json.dumps(answer)}\n\n", **headers)
         self.reply(200, "application/json", answer, **headers)
+
+    def by_halves(self, text, answer):
+        self.close_connection = True
+        if text == "drop":
+            return
+        self.send_response(200)
+        self.send_header("Content-Type", "application/json" if text == "cut" else "text/event-stream")
+        if text == "cut":
+            self.send_header("Content-Length", str(len(answer)))
+        self.end_headers()
+        begun = answer[:20] if text == "cut" else "data: " + answer[:20]
+        if text == "streams":
+            self.wfile.write(b": wait\n\n")
+            self.wfile.flush()
+            wait_for("go")
+            begun = f"data: {answer}\n\n"
+        self.wfile.write(begun.encode())
 
     def older(self, message):
         identifier = self.path.partition("?session=")[2]

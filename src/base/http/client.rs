@@ -65,7 +65,14 @@ pub fn of_the_network(error: &reqwest::Error) -> String {
             "the name {host} is not known (DNS); look at how it is written, and whether this machine is online"
         );
     }
+    // hyper has no kind for it.
+    let is_hung_up = causes.iter().any(|error| {
+        error
+            .to_string()
+            .contains("closed before message completed")
+    });
     match kind {
+        _ if is_hung_up => format!("{place} closed the connection before it answered"),
         Some(io::ErrorKind::ConnectionRefused) => {
             format!("nothing listens at {place} (connection refused); perhaps it does not run")
         }

@@ -1,11 +1,16 @@
 //! What comes back over HTTP, read within bounds.
 
-use std::io;
+use std::{io, time::Duration};
 
 use futures_util::{Stream, StreamExt, TryStreamExt};
 use reqwest::Response;
 use rmcp::transport::streamable_http_client::StreamableHttpError;
 use sse_stream::{Sse, SseStream};
+use thiserror::Error;
+use tokio::time::timeout;
+
+/// How long the beginning of an answer is waited for that is only to be shown to a person.
+const TO_SAY: Duration = Duration::from_secs(2);
 
 /// What a stream of events is called.
 pub const EVENTS: &str = "text/event-stream";
@@ -20,6 +25,22 @@ pub type Failure = StreamableHttpError<reqwest::Error>;
 pub fn is_of_type(content_type: &str, wanted: &str) -> bool {
     let name = content_type.split(';').next().unwrap_or_default();
     name.trim().eq_ignore_ascii_case(wanted)
+}
+
+/// That an event of a stream has more bytes than these.
+#[derive(Debug, Error)]
+#[error("an event of over {} MiB", .0 / 1024 / 1024)]
+pub struct TooLarge(usize);
+
+/// Whether a stream is read no further for that.
+pub fn too_large(error: &sse_stream::Error) -> Option<&TooLarge> {
+    match error {
+        sse_stream::Error::Body(error) => {
+            let error = error.downcast_ref::<io::Error>()?.get_ref()?;
+            error.downcast_ref()
+        }
+        _ => None,
+    }
 }
 
 /// The events of an answer, none of which may be larger than what can be passed on.
@@ -39,8 +60,7 @@ pub fn events(
             None => length + chunk.len(),
         };
         if length > most {
-            let most = most / 1024 / 1024;
-            return Err(io::Error::other(format!("an event of over {most} MiB")));
+            return Err(io::Error::other(TooLarge(most)));
         }
         Ok(chunk)
     });
@@ -69,13 +89,16 @@ pub async fn whole(mut answer: Response, most: usize) -> Result<Vec<u8>, Failure
     Ok(body)
 }
 
-/// The beginning of an answer, to be shown to a person: so many bytes at most.
+/// The beginning of an answer, to be shown to a person: so many bytes at most, and what comes within moments.
 pub async fn beginning(mut answer: Response, most: usize) -> String {
     let mut body = Vec::new();
-    while body.len() < most
-        && let Ok(Some(chunk)) = answer.chunk().await
-    {
-        body.extend_from_slice(&chunk[..chunk.len().min(most - body.len())]);
-    }
+    let reading = async {
+        while body.len() < most
+            && let Ok(Some(chunk)) = answer.chunk().await
+        {
+            body.extend_from_slice(&chunk[..chunk.len().min(most - body.len())]);
+        }
+    };
+    let _ = timeout(TO_SAY, reading).await;
     String::from_utf8_lossy(&body).into_owned()
 }

@@ -19,7 +19,7 @@ use thiserror::Error;
 use super::entry::Address;
 
 #[cfg(feature = "upstream-http")]
-pub use words::{reason, takes_no_posts, was_not_sent};
+pub use words::{ends_session, reason, takes_no_posts, was_not_sent};
 
 /// Why an address can't be used, in words that follow the server's name.
 #[cfg(feature = "upstream-http")]
@@ -171,6 +171,12 @@ pub fn reason(error: &(dyn std::error::Error + 'static)) -> String {
 #[cfg(not(feature = "upstream-http"))]
 pub fn was_not_sent(_: &(dyn std::error::Error + 'static)) -> bool {
     false
+}
+
+/// Whether a session is over with a request that failed for this.
+#[cfg(not(feature = "upstream-http"))]
+pub fn ends_session(_: &(dyn std::error::Error + 'static)) -> bool {
+    true
 }
 
 /// Whether it is that the server takes no posts: where they speak the older transport, servers don't.

@@ -12,10 +12,10 @@ use http::{
 };
 use reqwest::{Client, RequestBuilder, Response, StatusCode};
 use rmcp::{
-    model::{ClientJsonRpcMessage, JsonRpcMessage},
+    model::{ClientJsonRpcMessage, ClientRequest, JsonRpcMessage},
     transport::streamable_http_client::{
-        AuthRequiredError, HttpStatusError, InsufficientScopeError, StreamableHttpError,
-        StreamableHttpPostResponse, StreamableHttpResponseLimits,
+        AuthRequiredError, InsufficientScopeError, StreamableHttpError, StreamableHttpPostResponse,
+        StreamableHttpResponseLimits,
     },
 };
 
@@ -86,9 +86,18 @@ impl Post {
             return Ok(StreamableHttpPostResponse::Sse(events, session));
         }
         if !is(JSON) {
-            return match awaits_nothing {
-                true => Ok(StreamableHttpPostResponse::Accepted),
-                false => Err(StreamableHttpError::UnexpectedContentType(kind)),
+            return match &self.message {
+                JsonRpcMessage::Request(request) => Err(match request.request {
+                    // Of what was never spoken to, the address is to be doubted first.
+                    ClientRequest::InitializeRequest(_) => {
+                        StreamableHttpError::UnexpectedContentType(kind)
+                    }
+                    _ => {
+                        let longest = self.limits.max_error_response_size;
+                        of_another_kind(kind.as_deref(), &beginning(answer, longest).await)
+                    }
+                }),
+                _ => Ok(StreamableHttpPostResponse::Accepted),
             };
         }
         let body = whole(answer, self.limits.max_json_response_size).await?;
@@ -130,23 +139,17 @@ impl Post {
         session: Option<String>,
     ) -> Result<StreamableHttpPostResponse, Failure> {
         let status = answer.status();
-        let is_busy = status == StatusCode::TOO_MANY_REQUESTS;
-        let says_enough = (is_busy || status.is_server_error())
-            .then(|| HttpStatusError::new(status.as_u16(), said(&answer, RETRY_AFTER.as_str())));
-        let is_about_login = matches!(status, StatusCode::UNAUTHORIZED | StatusCode::FORBIDDEN);
-        if let Some(error) = says_enough {
-            if is_json && !is_busy
-                // One that is too large or breaks off says no more.
-                && let Ok(body) = whole(answer, self.limits.max_json_response_size).await
-                && let Ok(message @ JsonRpcMessage::Error(_)) = read_beside(body).await
-            {
-                return Ok(StreamableHttpPostResponse::Json(message, session));
-            }
-            return Err(error.into());
-        }
+        let later = said(&answer, RETRY_AFTER.as_str());
+        let later = later.as_deref().and_then(in_words).unwrap_or_default();
+        let is_no_error = matches!(
+            status,
+            StatusCode::UNAUTHORIZED | StatusCode::FORBIDDEN | StatusCode::TOO_MANY_REQUESTS
+        );
         let longest = self.limits.max_error_response_size;
-        let body = if is_json && !is_about_login {
-            let body = whole(answer, self.limits.max_json_response_size).await?;
+        let body = if is_json && !is_no_error {
+            // One that is too large or breaks off says no more.
+            let body = whole(answer, self.limits.max_json_response_size).await;
+            let body = body.unwrap_or_default();
             let shown = text(&body, longest);
             if let Ok(message @ JsonRpcMessage::Error(_)) = read_beside(body).await {
                 return Ok(StreamableHttpPostResponse::Json(message, session));
@@ -155,10 +158,53 @@ impl Post {
         } else {
             beginning(answer, longest).await
         };
+        let body = readable(&body);
         Err(StreamableHttpError::UnexpectedServerResponse(
-            format!("HTTP {status}: {body}").into(),
+            format!("HTTP {status}{later}: {body}").into(),
         ))
     }
+}
+
+/// What a server that was spoken to before answers, where that is neither a message nor a stream of events.
+fn of_another_kind(kind: Option<&str>, body: &str) -> Failure {
+    let kind = kind.unwrap_or("something that has no content type");
+    StreamableHttpError::UnexpectedServerResponse(
+        format!(
+            "its answer is {kind}, and no message of the protocol: {}",
+            readable(body)
+        )
+        .into(),
+    )
+}
+
+/// What a body says to a person: of a page of HTML its title, if it has one.
+fn readable(body: &str) -> &str {
+    let body = body.trim();
+    let title = || {
+        let lower = body.to_ascii_lowercase();
+        let begin = lower.find("<title")?;
+        let begin = begin + lower[begin..].find('>')? + 1;
+        let end = begin + lower[begin..].find("</")?;
+        Some(body[begin..end].trim())
+    };
+    match body.starts_with('<') {
+        true => title().unwrap_or(body),
+        false => body,
+    }
+}
+
+/// When a server wants to be asked again, as far as it says that as it should: in so many seconds, or at a date.
+fn in_words(retry_after: &str) -> Option<String> {
+    let said = retry_after.trim();
+    if let Ok(seconds) = said.parse::<u64>() {
+        return Some(format!(" (to be tried again in {seconds} s)"));
+    }
+    let is_date = said.len() <= 40
+        && said.ends_with(" GMT")
+        && said
+            .chars()
+            .all(|char| char.is_ascii_alphanumeric() || " ,:-".contains(char));
+    is_date.then(|| format!(" (to be tried again on {said})"))
 }
 
 /// What a header of an answer says.
@@ -203,6 +249,39 @@ fn scope_in(challenge: &str) -> Option<String> {
 #[cfg(test)]
 mod tests {
     use super::*;
+
+    #[test]
+    fn when_to_ask_again_is_told_as_far_as_it_is_said() {
+        for (said, words) in [
+            ("120", Some(" (to be tried again in 120 s)")),
+            (
+                "Wed, 21 Oct 2026 07:28:00 GMT",
+                Some(" (to be tried again on Wed, 21 Oct 2026 07:28:00 GMT)"),
+            ),
+            ("soon", None),
+            ("-1", None),
+            ("\u{1b}[31m GMT", None),
+            ("", None),
+        ] {
+            assert_eq!(in_words(said).as_deref(), words, "{said}");
+        }
+    }
+
+    #[test]
+    fn of_a_page_its_title_is_shown() {
+        for (body, shown) in [
+            ("\n busy\nvery", "busy\nvery"),
+            (
+                "<html><head><TITLE lang=en>\n502 Bad Gateway</title>",
+                "502 Bad Gateway",
+            ),
+            ("<html>Welcome", "<html>Welcome"),
+            ("<title>cut", "<title>cut"),
+            ("", ""),
+        ] {
+            assert_eq!(readable(body), shown, "{body}");
+        }
+    }
 
     #[test]
     fn the_scope_of_a_challenge_is_found() {

@@ -16,6 +16,7 @@ use futures_util::{StreamExt, stream::BoxStream};
 use http::{HeaderName, HeaderValue};
 use reqwest::{StatusCode, Url, redirect};
 use rmcp::{
+    ErrorData,
     model::{
         ClientJsonRpcMessage, ClientRequest, JsonRpcMessage, PingRequest, RequestId,
         ServerJsonRpcMessage,
@@ -29,7 +30,10 @@ use serde::{Deserialize, de::IgnoredAny};
 use serde_json::value::RawValue;
 use sse_stream::Sse;
 
-use super::{bodies::Failure, posting::Post};
+use super::{
+    bodies::{Failure, TooLarge, too_large},
+    posting::Post,
+};
 use crate::{
     base::http::client::builder,
     upstream::{login::pass::Pass, reading::in_place_of_too_many},
@@ -150,6 +154,12 @@ impl Client {
         }
     }
 
+    /// The token of a login that was made since one that gives too few rights.
+    async fn newer_token(&self, refused: Option<&str>) -> Option<String> {
+        let newer = self.pass.as_ref()?.newer(refused?).await;
+        newer.unwrap_or_default()
+    }
+
     /// What a refusal means to a person.
     fn refused(&self, error: Failure) -> Failure {
         match (&error, &self.pass) {
@@ -170,9 +180,13 @@ impl Client {
         let mut post = post.clone();
         post.auth = self.token().await?;
         let mut answer = self.post_as(uri.clone(), &post).await;
-        if let Err(StreamableHttpError::AuthRequired(_)) = &answer
-            && let Some(token) = self.other_token(post.auth.as_deref()).await?
-        {
+        let refused = post.auth.as_deref();
+        let other = match &answer {
+            Err(StreamableHttpError::AuthRequired(_)) => self.other_token(refused).await?,
+            Err(StreamableHttpError::InsufficientScope(_)) => self.newer_token(refused).await,
+            _ => None,
+        };
+        if let Some(token) = other {
             post.auth = Some(token);
             answer = self.post_as(uri, &post).await;
         }
@@ -221,7 +235,9 @@ impl Client {
         match tokio::time::timeout(TO_TELL, self.post(uri, &ping)).await {
             Ok(Ok(StreamableHttpPostResponse::Json(answer, _))) => id_of(&answer) == Some(&id),
             Ok(Ok(_)) | Err(_) => true,
-            Ok(Err(_)) => false,
+            Ok(Err(StreamableHttpError::SessionExpired)) => false,
+            Ok(Err(StreamableHttpError::UnexpectedServerResponse(said))) => !may_be_lost(&said),
+            Ok(Err(_)) => true,
         }
     }
 }
@@ -299,14 +315,27 @@ impl StreamableHttpClient for Client {
                 }
             }
             Ok(StreamableHttpPostResponse::Sse(stream, session)) => {
-                let read = move |event| addressed(bounded(event), &id);
-                let stream = stream.map(move |event| event.map(&read));
+                let stream = stream.map(move |event| match event {
+                    Ok(event) => Ok(addressed(bounded(event), &id)),
+                    // Asked for again it would be no smaller.
+                    Err(error) => match too_large(&error) {
+                        Some(large) => Ok(of_a_large_event(large, &id)),
+                        None => Err(error),
+                    },
+                });
                 Ok(StreamableHttpPostResponse::Sse(stream.boxed(), session))
             }
             Err(StreamableHttpError::UnexpectedServerResponse(said))
-                if has_session && said.starts_with("HTTP 4") && is_about_sessions(&said) =>
+                if has_session && may_be_lost(&said) =>
             {
-                Err(StreamableHttpError::SessionExpired)
+                if said.starts_with("HTTP 4") && is_about_sessions(&said) {
+                    return Err(StreamableHttpError::SessionExpired);
+                }
+                // That is told of this message alone, unless it is so with all.
+                if !self.knows(uri, &post).await {
+                    locked(&self.state.lost).clone_from(&post.session);
+                }
+                Err(StreamableHttpError::UnexpectedServerResponse(said))
             }
             other => other,
         }
@@ -376,6 +405,29 @@ fn is_about_sessions(said: &str) -> bool {
     ["session", "not initialized", "not initialised"]
         .iter()
         .any(|word| said.contains(word))
+}
+
+/// Whether a server may answer so because it does not know a session: not where it says who may ask or how often, and not
+/// what stands before a server that is away.
+fn may_be_lost(said: &str) -> bool {
+    let status = said.strip_prefix("HTTP ").and_then(|said| said.get(..3));
+    match status.and_then(|status| status.parse().ok()) {
+        Some(401 | 403 | 429) => false,
+        Some(400..=500) => true,
+        _ => false,
+    }
+}
+
+/// What stands for the answer to a request in whose stream there is an event that is too large to be read.
+fn of_a_large_event(error: &TooLarge, id: &RequestId) -> Sse {
+    let problem =
+        format!("the server's answer ({error}) is not passed on; ask it for less at once");
+    let error = ErrorData::internal_error(problem, None);
+    let answer = ServerJsonRpcMessage::error(error, Some(id.clone()));
+    Sse {
+        data: serde_json::to_string(&answer).ok(),
+        ..Sse::default()
+    }
 }
 
 /// An event that has not more values than are read: an error in place of an answer that has, nothing in place of the rest.
@@ -460,6 +512,28 @@ mod tests {
         assert_eq!(bounded(told), None);
         let small = r#"{"jsonrpc":"2.0","id":7,"result":{}}"#;
         assert_eq!(bounded(small.to_owned()).as_deref(), Some(small));
+    }
+
+    #[test]
+    fn a_server_that_is_busy_or_away_may_well_know_its_sessions() {
+        for said in [
+            "HTTP 400 Bad Request: busy",
+            "HTTP 404 Not Found: ",
+            "HTTP 500 Internal Server Error: ",
+        ] {
+            assert!(may_be_lost(said), "{said}");
+        }
+        for said in [
+            "HTTP 301 Moved Permanently: ",
+            "HTTP 401 Unauthorized: ",
+            "HTTP 429 Too Many Requests: too many sessions",
+            "HTTP 502 Bad Gateway: ",
+            "HTTP 503 Service Unavailable: ",
+            "HTTP",
+            "its answer is text/html, and no message of the protocol: ",
+        ] {
+            assert!(!may_be_lost(said), "{said}");
+        }
     }
 
     #[test]

@@ -30,6 +30,38 @@ pub fn was_not_sent(error: &(dyn Error + 'static)) -> bool {
     })
 }
 
+/// Whether a session is over with a request that failed for this: nobody is there, it is lost, or the server wants to know
+/// first who asks. Whatever else comes in place of an answer says nothing of what else the server was asked.
+pub fn ends_session(error: &(dyn Error + 'static)) -> bool {
+    let failure =
+        behind(error).find_map(|error| error.downcast_ref::<StreamableHttpError<reqwest::Error>>());
+    match failure {
+        Some(StreamableHttpError::Client(error)) => error.is_connect(),
+        Some(StreamableHttpError::UnexpectedServerResponse(said)) => is_about_login(said),
+        Some(
+            StreamableHttpError::Sse(_)
+            | StreamableHttpError::Io(_)
+            | StreamableHttpError::HttpStatus(_)
+            | StreamableHttpError::UnexpectedEndOfStream
+            | StreamableHttpError::ResponseBodyTooLarge { .. }
+            | StreamableHttpError::UnexpectedContentType(_)
+            | StreamableHttpError::Deserialize(_)
+            | StreamableHttpError::InsufficientScope(_)
+            // There may be a new one, in which this request was not awaited any more.
+            | StreamableHttpError::SessionRecoveryTimeout,
+        ) => false,
+        Some(_) | None => true,
+    }
+}
+
+/// Whether a server says that it wants to know who asks, in its words or in those of the login.
+fn is_about_login(said: &str) -> bool {
+    match said.strip_prefix("HTTP ") {
+        Some(status) => status.starts_with("401"),
+        None => said.contains(" (HTTP 401): "),
+    }
+}
+
 /// Whether it is that the server takes no posts: where they speak the older transport, servers don't.
 pub fn takes_no_posts(error: &(dyn Error + 'static)) -> bool {
     behind(error).any(|error| {
@@ -71,7 +103,7 @@ fn in_words(error: &(dyn Error + 'static)) -> Option<String> {
             shortened(&error.message)
         ),
         StreamableHttpError::SessionRecoveryTimeout => {
-            "it lost its session, and a new one took too long".to_owned()
+            "it lost its session, and this answer or a new session took too long".to_owned()
         }
         StreamableHttpError::UnexpectedEndOfStream => {
             "its answer broke off before it was whole".to_owned()
@@ -102,4 +134,34 @@ fn shortened(said: &str) -> String {
     let line = said.lines().find(|line| !line.trim().is_empty());
     let line = line.unwrap_or_default().trim().trim_end_matches(':');
     crate::base::excerpt::shortened(line, LONGEST).into_owned()
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    #[test]
+    fn a_session_outlives_what_is_said_of_one_request() {
+        let ends = |said: &str| {
+            let said = said.to_owned().into();
+            let error = StreamableHttpError::<reqwest::Error>::UnexpectedServerResponse(said);
+            ends_session(&error)
+        };
+        for said in [
+            "HTTP 503 Service Unavailable: busy",
+            "HTTP 400 Bad Request: no (HTTP 401): ",
+            "its answer is text/html, and no message of the protocol: Welcome",
+            "it asks for more rights than this login has (HTTP 403): log in",
+        ] {
+            assert!(!ends(said), "{said}");
+        }
+        for said in [
+            "HTTP 401 Unauthorized: ",
+            "it does not take the login any more (HTTP 401): log in",
+        ] {
+            assert!(ends(said), "{said}");
+        }
+        let lost = StreamableHttpError::<reqwest::Error>::SessionExpired;
+        assert!(ends_session(&lost));
+    }
 }

@@ -153,6 +153,17 @@ impl Pass {
             .map(|token| token.text))
     }
 
+    /// Another token than this one, if somebody has logged in since.
+    ///
+    /// # Errors
+    /// See [`PassError`].
+    pub async fn newer(&self, old: &str) -> Result<Option<String>, PassError> {
+        let login = self.place.load().await?;
+        let token = login.and_then(|login| self.learn(&login));
+        let newer = token.filter(|token| token.text != old && token.is_fresh());
+        Ok(newer.map(|token| token.text))
+    }
+
     /// What to do about a server that refuses what it is shown, or wants to be shown something.
     pub fn what_to_do(&self) -> String {
         let was_shown = self.known().is_some();

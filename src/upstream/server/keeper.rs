@@ -413,14 +413,26 @@ async fn attend(
 
 /// Asks for a server's lists anew each time that it says they changed.
 async fn follow_lists(server: &Arc<Server>, connection: &Arc<Connection>) {
+    let mut pause = FIRST_PAUSE;
     loop {
         connection.changed.notified().await;
         sleep(SETTLING).await;
-        match connection.offers(server.entry.start_timeout).await {
-            Ok(offers) => take_offers(server, offers).await,
-            Err(error) => {
-                tracing::warn!(server = server.entry.name, %error, "a server's changed lists can't be had");
+        let offers = connection.offers(server.entry.start_timeout).await;
+        if let Err(error) = &offers {
+            tracing::warn!(server = server.entry.name, %error, "a server's changed lists can't be had");
+        }
+        match offers {
+            Ok(offers) => {
+                pause = FIRST_PAUSE;
+                take_offers(server, offers).await;
             }
+            // It goes on, and what it has now is not known.
+            Err(AskError::Unanswered(_)) => {
+                sleep(pause).await;
+                pause = (pause * 2).min(LONGEST_PAUSE);
+                connection.changed.notify_one();
+            }
+            Err(_) => {}
         }
     }
 }
