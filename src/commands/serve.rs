@@ -80,7 +80,7 @@ impl Serve {
                 console::aside(&how_to_add(&url, mcp.token.is_some()));
             }
             tokio::select! {
-                why = port.serve(asked_to_leave.asked()) => Ok(why),
+                why = port.serve(asked_to_leave.answered()) => Ok(why),
                 never = tell_reach(fleet.reach()) => match never {},
             }
         })

@@ -78,9 +78,14 @@ pub struct AskedToLeave {
 }
 
 impl AskedToLeave {
-    /// Waits until the system asks for it, and until the clients that wait for an answer have one. Returns by what signal.
+    /// Waits until the system asks for it. Returns by what signal.
     pub async fn asked(&mut self) -> &'static str {
-        let signal = self.signals.next().await;
+        self.signals.next().await
+    }
+
+    /// The same, and until the clients that wait for an answer have one.
+    pub async fn answered(&mut self) -> &'static str {
+        let signal = self.asked().await;
         self.calls.leave().await;
         signal
     }

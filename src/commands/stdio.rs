@@ -57,6 +57,7 @@ async fn serve(bridge: Bridge) -> anyhow::Result<&'static str> {
     let (input, output) = stdio::take().context("standard input and output can't be used")?;
     tokio::select! {
         () = mcp::serve(server, input, output, move || fleet.want()) => Ok("the client is gone"),
+        // Its client is asked as well, or asks itself: an answer would have it go on.
         signal = asked_to_leave.asked() => Ok(signal),
     }
 }

@@ -12,6 +12,7 @@ use std::{
     time::Duration,
 };
 
+use futures_util::FutureExt;
 use rmcp::{
     ErrorData, RoleClient,
     model::{
@@ -584,10 +585,14 @@ impl Drop for CancelOnDrop {
         else {
             return;
         };
-        runtime.spawn(async move {
+        let mut tell = Box::pin(async move {
             let reason = Some("the client no longer waits for the answer".to_owned());
             let cancelled = CancelledNotificationParam::new(Some(id), reason);
             let _ = timeout(Duration::from_secs(5), peer.notify_cancelled(cancelled)).await;
         });
+        // Begun here, so that it goes before the call that has its place next.
+        if (&mut tell).now_or_never().is_none() {
+            runtime.spawn(tell);
+        }
     }
 }

@@ -392,8 +392,18 @@ mod tests {
         entry::{Address, Origin, Reach, Style},
     };
 
-    #[tokio::test]
-    async fn nobody_else_waits_for_the_disk_that_knows_a_server() {
+    #[test]
+    fn nobody_else_waits_for_the_disk_that_knows_a_server() {
+        // With one thread for disks, which is held up here.
+        let runtime = tokio::runtime::Builder::new_current_thread()
+            .enable_all()
+            .max_blocking_threads(1)
+            .build()
+            .unwrap();
+        runtime.block_on(adopts_beside_a_disk_that_stands_still());
+    }
+
+    async fn adopts_beside_a_disk_that_stands_still() {
         let state = tempfile::tempdir().unwrap();
         let folders = ServerFolders {
             working: state.path().to_owned(),
@@ -424,8 +434,11 @@ mod tests {
         }];
         // It is new, and then the same.
         for _ in 0..2 {
+            let (go_on, still) = std::sync::mpsc::channel::<()>();
+            tokio::task::spawn_blocking(move || still.recv());
             let mut adopt = pin!(servers.adopt(&wanted));
             assert!(poll_immediate(&mut adopt).await.is_none());
+            go_on.send(()).unwrap();
             adopt.await;
             assert_eq!(servers.all().len(), 1);
         }
