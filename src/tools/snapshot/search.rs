@@ -98,11 +98,21 @@ mod tests {
     use super::*;
     use crate::tools::Client;
 
-    #[tokio::test]
-    async fn nobody_else_waits_for_a_search() {
-        let view = Arc::new(Snapshot::default()).for_client(Client::Anyone);
-        let mut search = pin!(view.search("anything", false));
-        assert!(poll_immediate(&mut search).await.is_none());
-        assert_eq!(search.await.words, ["anything"]);
+    #[test]
+    fn nobody_else_waits_for_a_search() {
+        // With one thread for what is done beside, which is held up here.
+        let runtime = tokio::runtime::Builder::new_current_thread()
+            .max_blocking_threads(1)
+            .build()
+            .unwrap();
+        runtime.block_on(async {
+            let (go_on, still) = std::sync::mpsc::channel::<()>();
+            spawn_blocking(move || still.recv());
+            let view = Arc::new(Snapshot::default()).for_client(Client::Anyone);
+            let mut search = pin!(view.search("anything", false));
+            assert!(poll_immediate(&mut search).await.is_none());
+            go_on.send(()).unwrap();
+            assert_eq!(search.await.words, ["anything"]);
+        });
     }
 }
